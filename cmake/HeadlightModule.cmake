@@ -1,0 +1,49 @@
+# headlight_module(NAME DEPENDS a b): the library headlight_NAME from headlight/NAME, linked to the modules below it.
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+find_package(Threads REQUIRED)
+
+add_library(headlight_flags INTERFACE)
+# Contracting a*b+c behind our back would make results depend on the compiler: where we want a fused multiply-add we write it.
+target_compile_options(headlight_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wno-psabi -ffp-contract=off -fno-math-errno)
+if(HEADLIGHT_WERROR)
+  target_compile_options(headlight_flags INTERFACE -Werror)
+endif()
+if(HEADLIGHT_SANITIZE)
+  target_compile_options(headlight_flags INTERFACE
+    -fsanitize=${HEADLIGHT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(headlight_flags INTERFACE -fsanitize=${HEADLIGHT_SANITIZE})
+endif()
+
+function(headlight_module name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  add_library(headlight_${name} STATIC ${sources})
+  add_library(headlight::${name} ALIAS headlight_${name})
+  set_target_properties(headlight_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(headlight_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
+  target_compile_features(headlight_${name} PUBLIC cxx_std_20)
+  target_link_libraries(headlight_${name} PRIVATE $<BUILD_INTERFACE:headlight_flags>)
+  foreach(dependency ${ARG_DEPENDS})
+    target_link_libraries(headlight_${name} PUBLIC headlight_${dependency})
+  endforeach()
+  foreach(library ${ARG_LIBRARIES})
+    target_link_libraries(headlight_${name} PRIVATE ${library})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY HEADLIGHT_MODULES headlight_${name})
+endfunction()

@@ -1,0 +1,102 @@
+// Workers wait for a new generation number: they spin a little (a training step has thousands of short jobs), then sleep.
+#include "headlight/base/threads.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+
+#include "headlight/base/error.h"
+
+namespace headlight::base {
+namespace {
+
+constexpr int kSpins = 2000;
+
+// The worker this thread is while it runs a task; -1 outside.
+thread_local int current_worker = -1;
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+struct ThreadPool::Job {
+  const TaskRef* task;
+  int64_t count;
+  std::atomic<int64_t> next{0};
+};
+
+int ThreadPool::available_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::clamp(CPU_COUNT(&set), 1, kMaxThreads);
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxThreads);
+}
+
+ThreadPool::ThreadPool(int size) {
+  if (size < 1 || size > kMaxThreads) {
+    throw Error(ErrorKind::usage, "threads", "",
+                "the number is " + std::to_string(size) + ", it must be 1 to " + std::to_string(kMaxThreads));
+  }
+  workers_.reserve(static_cast<size_t>(size - 1));
+  try {
+    for (int worker = 1; worker < size; ++worker) workers_.emplace_back([this, worker] { work(worker); });
+  } catch (const std::system_error&) {
+    // Fewer threads than asked for change the speed, not the result.
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  stopping_.store(true);
+  generation_.fetch_add(1);
+  generation_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::drain(Job& job, int worker) {
+  current_worker = worker;
+  for (int64_t index; (index = job.next.fetch_add(1, std::memory_order_relaxed)) < job.count;) {
+    (*job.task)(index, worker);
+  }
+  current_worker = -1;
+}
+
+// A worker announces itself in active_ before it looks at job_, and run() clears job_ before it looks at active_: so run() never
+// returns while a worker holds the job, and never waits for a worker that is still asleep.
+void ThreadPool::work(int worker) {
+  uint64_t seen = 0;
+  while (true) {
+    for (int spin = 0; generation_.load() == seen && spin < kSpins; ++spin) pause_briefly();
+    generation_.wait(seen);
+    seen = generation_.load();
+    if (stopping_.load()) return;
+    active_.fetch_add(1);
+    if (Job* job = job_.load()) drain(*job, worker);
+    if (active_.fetch_sub(1) == 1) active_.notify_all();
+  }
+}
+
+void ThreadPool::run(int64_t count, const TaskRef& task) {
+  if (count <= 0) return;
+  if (workers_.empty() || count == 1 || current_worker >= 0) {
+    const int worker = std::max(current_worker, 0);
+    for (int64_t index = 0; index < count; ++index) task(index, worker);
+    return;
+  }
+  std::lock_guard<std::mutex> lock(one_at_a_time_);
+  Job job{&task, count};
+  job_.store(&job);
+  generation_.fetch_add(1);
+  generation_.notify_all();
+  drain(job, 0);
+  job_.store(nullptr);
+  for (int spin = 0; active_.load() != 0 && spin < kSpins; ++spin) pause_briefly();
+  for (int left; (left = active_.load()) != 0;) active_.wait(left);
+}
+
+}  // namespace headlight::base

@@ -1,0 +1,64 @@
+// The engine's one thread pool. Work is cut by shape, never by the number of threads, so results do not depend on it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace headlight::base {
+
+// A reference to a callable `void(int64_t index, int worker)`; valid only during the call it is passed to.
+class TaskRef {
+ public:
+  template <class Task>
+  explicit TaskRef(const Task& task)
+      : object_(&task), call_([](const void* object, int64_t index, int worker) {
+          (*static_cast<const Task*>(object))(index, worker);
+        }) {}
+  void operator()(int64_t index, int worker) const { call_(object_, index, worker); }
+
+ private:
+  const void* object_;
+  void (*call_)(const void*, int64_t, int);
+};
+
+// `size()` workers, the calling thread being worker 0. Calls from several threads are served one after the other; a call from
+// inside a task runs its work on the spot. Tasks must not throw.
+class ThreadPool {
+ public:
+  static constexpr int kMaxThreads = 1024;
+
+  explicit ThreadPool(int size = available_cores());
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int size() const noexcept { return static_cast<int>(workers_.size()) + 1; }
+
+  // Runs task(index, worker) for each index in [0, count), lowest first, on whichever worker is free; returns when all are done.
+  template <class Task>
+  void parallel_for(int64_t count, const Task& task) {
+    run(count, TaskRef(task));
+  }
+
+  // The cores this process may use (its affinity mask).
+  static int available_cores();
+
+ private:
+  struct Job;
+  void run(int64_t count, const TaskRef& task);
+  void work(int worker);
+  static void drain(Job& job, int worker);
+
+  std::vector<std::thread> workers_;
+  std::mutex one_at_a_time_;
+  std::atomic<uint64_t> generation_{0};
+  std::atomic<Job*> job_{nullptr};
+  std::atomic<int> active_{0};
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace headlight::base

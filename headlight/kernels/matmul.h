@@ -1,0 +1,40 @@
+// Matrix products c = a * b on fixed tiles. Every output is one chain of multiply-adds over k in increasing order, so its bits depend
+// neither on threads nor on the other rows and columns; packed and plain operands, one row and many, give the same.
+#pragma once
+
+#include "headlight/kernels/activation.h"
+#include "headlight/kernels/execution.h"
+
+namespace headlight::kernels {
+
+// What happens to a sum before it is stored, in this order.
+struct Epilogue {
+  bool accumulate = false;              // the chain starts at what c holds instead of at zero
+  const float* bias = nullptr;          // (cols,) added to each row
+  float* before_activation = nullptr;   // when set, the value before the activation is stored here too, laid out as c
+  Activation activation = Activation::none;
+};
+
+// The right-hand operand rearranged into column panels for the instruction set in use; made once, used by many products.
+class PackedMatrix {
+ public:
+  PackedMatrix() = default;
+  PackedMatrix(const Execution& execution, tensor::ConstMatrixView b);
+  int64_t rows() const noexcept { return rows_; }  // k
+  int64_t cols() const noexcept { return cols_; }  // n
+  bool defined() const noexcept { return panels_ != nullptr; }
+  const float* panels() const noexcept { return reinterpret_cast<const float*>(panels_.get()); }
+
+ private:
+  int64_t rows_ = 0;
+  int64_t cols_ = 0;
+  tensor::Block panels_;
+};
+
+// a is (m x k), b is (k x n), both with any strides; c is (m x n) with col_stride 1. Sizes may be 0; k = 0 gives the epilogue of zero.
+void matmul(const Execution& execution, tensor::ConstMatrixView a, tensor::ConstMatrixView b, tensor::MatrixView c,
+            const Epilogue& epilogue = {});
+void matmul(const Execution& execution, tensor::ConstMatrixView a, const PackedMatrix& b, tensor::MatrixView c,
+            const Epilogue& epilogue = {});
+
+}  // namespace headlight::kernels
