@@ -1,4 +1,5 @@
-// The one exception type of the engine. Who is wrong decides: the caller or the world throws Error; our own mistakes are assertions.
+// The one exception type of the engine. Who is wrong decides: the caller or the world throws Error;
+// our own mistakes are assertions.
 #pragma once
 
 #include <stdexcept>
@@ -14,8 +15,8 @@ enum class ErrorKind {
   failed,         // something failed while running: an unwritable output, a busy port, divergence
 };
 
-// Reads "<what> (<where>): <why>", e.g. "layer_norm (weight): shape is [768], input rows have 512". The operation comes first and
-// the numbers are in it. An empty `where` is left out.
+// Reads "<what> (<where>): <why>", e.g. "layer_norm (weight): shape is [768], input rows have 512".
+// The operation comes first and the numbers are in it. An empty `where` is left out.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, std::string_view what, std::string_view where, std::string_view why);

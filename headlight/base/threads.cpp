@@ -1,4 +1,5 @@
-// Workers wait for a new generation number: they spin a little (a training step has thousands of short jobs), then sleep.
+// Workers wait for a new generation number: they spin a little (a training step has thousands of
+// short jobs), then sleep.
 #include "headlight/base/threads.h"
 
 #include <sched.h>
@@ -34,18 +35,21 @@ struct ThreadPool::Job {
 int ThreadPool::available_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::clamp(CPU_COUNT(&set), 1, kMaxThreads);
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    return std::clamp(CPU_COUNT(&set), 1, kMaxThreads);
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxThreads);
 }
 
 ThreadPool::ThreadPool(int size) {
   if (size < 1 || size > kMaxThreads) {
     throw Error(ErrorKind::usage, "threads", "",
-                "the number is " + std::to_string(size) + ", it must be 1 to " + std::to_string(kMaxThreads));
+                "the number is " + std::to_string(size) + ", it must be 1 to " +
+                    std::to_string(kMaxThreads));
   }
   workers_.reserve(static_cast<size_t>(size - 1));
   try {
-    for (int worker = 1; worker < size; ++worker) workers_.emplace_back([this, worker] { work(worker); });
+    for (int worker = 1; worker < size; ++worker)
+      workers_.emplace_back([this, worker] { work(worker); });
   } catch (const std::system_error&) {
     // Fewer threads than asked for change the speed, not the result.
   }
@@ -66,8 +70,9 @@ void ThreadPool::drain(Job& job, int worker) {
   current_worker = -1;
 }
 
-// A worker announces itself in active_ before it looks at job_, and run() clears job_ before it looks at active_: so run() never
-// returns while a worker holds the job, and never waits for a worker that is still asleep.
+// A worker announces itself in active_ before it looks at job_, and run() clears job_ before it
+// looks at active_: so run() never returns while a worker holds the job, and never waits for a
+// worker that is still asleep.
 void ThreadPool::work(int worker) {
   uint64_t seen = 0;
   while (true) {

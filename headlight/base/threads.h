@@ -1,4 +1,5 @@
-// The engine's one thread pool. Work is cut by shape, never by the number of threads, so results do not depend on it.
+// The engine's one thread pool. Work is cut by shape, never by the number of threads, so results do
+// not depend on it.
 #pragma once
 
 #include <atomic>
@@ -10,7 +11,8 @@
 
 namespace headlight::base {
 
-// A reference to a callable `void(int64_t index, int worker)`; valid only during the call it is passed to.
+// A reference to a callable `void(int64_t index, int worker)`; valid only during the call it is
+// passed to.
 class TaskRef {
  public:
   template <class Task>
@@ -25,8 +27,8 @@ class TaskRef {
   void (*call_)(const void*, int64_t, int);
 };
 
-// `size()` workers, the calling thread being worker 0. Calls from several threads are served one after the other; a call from
-// inside a task runs its work on the spot. Tasks must not throw.
+// `size()` workers, the calling thread being worker 0. Calls from several threads are served one
+// after the other; a call from inside a task runs its work on the spot. Tasks must not throw.
 class ThreadPool {
  public:
   static constexpr int kMaxThreads = 1024;
@@ -38,7 +40,8 @@ class ThreadPool {
 
   int size() const noexcept { return static_cast<int>(workers_.size()) + 1; }
 
-  // Runs task(index, worker) for each index in [0, count), lowest first, on whichever worker is free; returns when all are done.
+  // Runs task(index, worker) for each index in [0, count), lowest first, on whichever worker is
+  // free; returns when all are done.
   template <class Task>
   void parallel_for(int64_t count, const Task& task) {
     run(count, TaskRef(task));

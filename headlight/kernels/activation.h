@@ -13,9 +13,10 @@ enum class Activation {
 };
 
 // y = f(x), `count` adjacent numbers; y may be x.
-void activation_forward(const Execution& execution, Activation activation, const float* x, float* y, int64_t count);
+void activation_forward(const Execution& execution, Activation activation, const float* x, float* y,
+                        int64_t count);
 // dx = dy * f'(x); dx may be dy.
-void activation_backward(const Execution& execution, Activation activation, const float* x, const float* dy, float* dx,
-                         int64_t count);
+void activation_backward(const Execution& execution, Activation activation, const float* x,
+                         const float* dy, float* dx, int64_t count);
 
 }  // namespace headlight::kernels

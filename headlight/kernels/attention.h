@@ -1,6 +1,8 @@
-// Multi-head attention with everything inside: masks, offsets, bias, soft cap, grouped heads, unequal widths, gates, dropout, caches.
-// Tiled with an online softmax; no (queries x keys) matrix is ever kept. Key tiles start at key 0 and have one size, so a row's bits
-// depend only on its own query, keys, values and masks: not on threads, on other rows, on padding, or on keys it cannot see.
+// Multi-head attention with everything inside: masks, offsets, bias, soft cap, grouped heads,
+// unequal widths, gates, dropout, caches. Tiled with an online softmax; no (queries x keys) matrix
+// is ever kept. Key tiles start at key 0 and have one size, so a row's bits depend only on its own
+// query, keys, values and masks: not on threads, on other rows, on padding, or on keys it cannot
+// see.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +13,12 @@ namespace headlight::kernels {
 
 struct AttentionShape {
   int64_t batch = 0;
-  int64_t heads = 0;      // query heads
-  int64_t kv_heads = 0;   // heads % kv_heads == 0; query head h reads key/value head h / (heads / kv_heads)
-  int64_t queries = 0;    // T
-  int64_t keys = 0;       // S
-  int64_t key_width = 0;  // D
+  int64_t heads = 0;  // query heads
+  int64_t kv_heads =
+      0;  // heads % kv_heads == 0; query head h reads key/value head h / (heads / kv_heads)
+  int64_t queries = 0;      // T
+  int64_t keys = 0;         // S
+  int64_t key_width = 0;    // D
   int64_t value_width = 0;  // E
 };
 
@@ -26,21 +29,25 @@ struct AttentionMask {
   const int64_t* past = nullptr;        // (batch,), may be negative; absent: 0
   const int64_t* valid_lens = nullptr;  // (batch,) or (batch, queries): keys j < length, 0 to keys
   bool valid_lens_per_query = false;
-  const int64_t* query_lens = nullptr;  // (batch,): rows from this one on are padding; they give zeros and cost nothing
+  const int64_t* query_lens =
+      nullptr;  // (batch,): rows from this one on are padding; they give zeros and cost nothing
   tensor::Broadcast<const bool> keep;    // true: may attend
   tensor::Broadcast<const bool> forbid;  // true: may not
   tensor::Broadcast<const float> bias;   // added after scale and cap; -infinity hides
 };
 
-// Dropout of weights after the softmax. The draw for a weight depends on key, sequence, head, row and column only.
+// Dropout of weights after the softmax. The draw for a weight depends on key, sequence, head, row
+// and column only.
 struct AttentionDropout {
   float probability = 0;
-  uint64_t key = 0;                       // from seed, step and layer
-  const int64_t* sequences = nullptr;     // (batch,) numbers of the sequences; absent: their place in the batch
+  uint64_t key = 0;  // from seed, step and layer
+  const int64_t* sequences =
+      nullptr;  // (batch,) numbers of the sequences; absent: their place in the batch
 };
 
-// Keys rearranged for the scores: per sequence and key/value head, tiles of kKeyTile keys, each (key_width x kKeyTile). What a
-// KvCache keeps, so that decoding reads it as it lies. Lanes past the last key hold anything finite or not.
+// Keys rearranged for the scores: per sequence and key/value head, tiles of kKeyTile keys, each
+// (key_width x kKeyTile). What a KvCache keeps, so that decoding reads it as it lies. Lanes past
+// the last key hold anything finite or not.
 constexpr int64_t kKeyTile = 128;
 struct PackedKeys {
   const float* data = nullptr;
@@ -52,33 +59,37 @@ constexpr int64_t packed_keys_size(int64_t keys, int64_t key_width) {
   return (keys + kKeyTile - 1) / kKeyTile * kKeyTile * key_width;
 }
 // Writes `count` key rows as keys first, first + 1, ... of one sequence and head.
-void append_packed_keys(const float* rows, int64_t row_stride, int64_t count, int64_t key_width, int64_t first, float* packed);
+void append_packed_keys(const float* rows, int64_t row_stride, int64_t count, int64_t key_width,
+                        int64_t first, float* packed);
 
 struct AttentionProblem {
   AttentionShape shape;
   tensor::ConstHeadsView query;
-  tensor::ConstHeadsView key;    // ignored when packed_keys is given (forward and scores only)
+  tensor::ConstHeadsView key;  // ignored when packed_keys is given (forward and scores only)
   PackedKeys packed_keys;
   tensor::ConstHeadsView value;
   float scale = 1;
-  float softcap = 0;             // > 0: s -> cap * tanh(s / cap)
+  float softcap = 0;  // > 0: s -> cap * tanh(s / cap)
   AttentionMask mask;
   const float* gates = nullptr;  // (heads,) or (batch, heads): gates[b * gate_batch_stride + h]
   int64_t gate_batch_stride = 0;
   AttentionDropout dropout;
 };
 
-// row_max and row_sum are (batch, heads, queries): the largest masked score of a row (-infinity when it sees nothing) and the sum of
-// exp(score - row_max) (0 then). `ungated`, wanted by backward when there are gates, is the output before the gates.
+// row_max and row_sum are (batch, heads, queries): the largest masked score of a row (-infinity
+// when it sees nothing) and the sum of exp(score - row_max) (0 then). `ungated`, wanted by backward
+// when there are gates, is the output before the gates.
 struct AttentionOutputs {
   tensor::HeadsView output;
   tensor::HeadsView ungated;
   float* row_max = nullptr;
   float* row_sum = nullptr;
 };
-void attention_forward(const Execution& execution, const AttentionProblem& problem, const AttentionOutputs& outputs);
+void attention_forward(const Execution& execution, const AttentionProblem& problem,
+                       const AttentionOutputs& outputs);
 
-// Gradients are added to what is there. Absent ones (no data) are not computed; query, key and value are computed together.
+// Gradients are added to what is there. Absent ones (no data) are not computed; query, key and
+// value are computed together.
 struct AttentionGradients {
   tensor::HeadsView query;
   tensor::HeadsView key;
@@ -86,13 +97,16 @@ struct AttentionGradients {
   tensor::Broadcast<float> bias;  // strides as the mask's bias: repeated axes are summed over
   float* gates = nullptr;         // laid out as the problem's gates
 };
-// `outputs` are those of the forward pass (ungated needed only with gates); d_output is the gradient of `output`.
-void attention_backward(const Execution& execution, const AttentionProblem& problem, const AttentionOutputs& outputs,
-                        tensor::ConstHeadsView d_output, const AttentionGradients& gradients);
+// `outputs` are those of the forward pass (ungated needed only with gates); d_output is the
+// gradient of `output`.
+void attention_backward(const Execution& execution, const AttentionProblem& problem,
+                        const AttentionOutputs& outputs, tensor::ConstHeadsView d_output,
+                        const AttentionGradients& gradients);
 
-// Looking inside: `stage` of rows [first_row, first_row + row_count) of one sequence and head, by the score-tile function of the
-// forward pass, so weights are those it used (before dropout). Written to out[row * out_stride + key] for all keys. The row
-// maximum and sum of the forward pass are needed for weights only.
+// Looking inside: `stage` of rows [first_row, first_row + row_count) of one sequence and head, by
+// the score-tile function of the forward pass, so weights are those it used (before dropout).
+// Written to out[row * out_stride + key] for all keys. The row maximum and sum of the forward pass
+// are needed for weights only.
 enum class ScoreStage { raw, scaled, capped, masked, weights };
 struct ScoreRequest {
   ScoreStage stage = ScoreStage::weights;
@@ -101,7 +115,8 @@ struct ScoreRequest {
   int64_t first_row = 0;
   int64_t row_count = 0;
 };
-void attention_scores(const Execution& execution, const AttentionProblem& problem, const ScoreRequest& request, const float* row_max,
-                      const float* row_sum, float* out, int64_t out_stride);
+void attention_scores(const Execution& execution, const AttentionProblem& problem,
+                      const ScoreRequest& request, const float* row_max, const float* row_sum,
+                      float* out, int64_t out_stride);
 
 }  // namespace headlight::kernels

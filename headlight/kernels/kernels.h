@@ -1,5 +1,6 @@
-// Door of kernels: arithmetic on views. Kernels trust their views (sizes are checked above) and throw only when memory for scratch
-// runs out. Each result's bits depend on its inputs and the instruction set alone.
+// Door of kernels: arithmetic on views. Kernels trust their views (sizes are checked above) and
+// throw only when memory for scratch runs out. Each result's bits depend on its inputs and the
+// instruction set alone.
 #pragma once
 
 #include "headlight/kernels/activation.h"

@@ -1,5 +1,6 @@
-// Matrix products c = a * b on fixed tiles. Every output is one chain of multiply-adds over k in increasing order, so its bits depend
-// neither on threads nor on the other rows and columns; packed and plain operands, one row and many, give the same.
+// Matrix products c = a * b on fixed tiles. Every output is one chain of multiply-adds over k in
+// increasing order, so its bits depend neither on threads nor on the other rows and columns; packed
+// and plain operands, one row and many, give the same.
 #pragma once
 
 #include "headlight/kernels/activation.h"
@@ -9,13 +10,15 @@ namespace headlight::kernels {
 
 // What happens to a sum before it is stored, in this order.
 struct Epilogue {
-  bool accumulate = false;              // the chain starts at what c holds instead of at zero
-  const float* bias = nullptr;          // (cols,) added to each row
-  float* before_activation = nullptr;   // when set, the value before the activation is stored here too, laid out as c
+  bool accumulate = false;      // the chain starts at what c holds instead of at zero
+  const float* bias = nullptr;  // (cols,) added to each row
+  float* before_activation =
+      nullptr;  // when set, the value before the activation is stored here too, laid out as c
   Activation activation = Activation::none;
 };
 
-// The right-hand operand rearranged into column panels for the instruction set in use; made once, used by many products.
+// The right-hand operand rearranged into column panels for the instruction set in use; made once,
+// used by many products.
 class PackedMatrix {
  public:
   PackedMatrix() = default;
@@ -31,10 +34,11 @@ class PackedMatrix {
   tensor::Block panels_;
 };
 
-// a is (m x k), b is (k x n), both with any strides; c is (m x n) with col_stride 1. Sizes may be 0; k = 0 gives the epilogue of zero.
-void matmul(const Execution& execution, tensor::ConstMatrixView a, tensor::ConstMatrixView b, tensor::MatrixView c,
-            const Epilogue& epilogue = {});
-void matmul(const Execution& execution, tensor::ConstMatrixView a, const PackedMatrix& b, tensor::MatrixView c,
-            const Epilogue& epilogue = {});
+// a is (m x k), b is (k x n), both with any strides; c is (m x n) with col_stride 1. Sizes may be
+// 0; k = 0 gives the epilogue of zero.
+void matmul(const Execution& execution, tensor::ConstMatrixView a, tensor::ConstMatrixView b,
+            tensor::MatrixView c, const Epilogue& epilogue = {});
+void matmul(const Execution& execution, tensor::ConstMatrixView a, const PackedMatrix& b,
+            tensor::MatrixView c, const Epilogue& epilogue = {});
 
 }  // namespace headlight::kernels

@@ -5,36 +5,41 @@
 
 namespace headlight::kernels {
 
-// y = (x - mean) / sqrt(variance + epsilon) * weight + bias, per row; population variance. `bias` may be absent. `mean` and
-// `inverse_deviation` are (rows,) and kept for backward.
+// y = (x - mean) / sqrt(variance + epsilon) * weight + bias, per row; population variance. `bias`
+// may be absent. `mean` and `inverse_deviation` are (rows,) and kept for backward.
 struct LayerNormOutputs {
   tensor::MatrixView y;
   float* mean = nullptr;
   float* inverse_deviation = nullptr;
 };
-void layer_norm_forward(const Execution& execution, tensor::ConstMatrixView x, const float* weight, const float* bias,
-                        float epsilon, const LayerNormOutputs& outputs);
+void layer_norm_forward(const Execution& execution, tensor::ConstMatrixView x, const float* weight,
+                        const float* bias, float epsilon, const LayerNormOutputs& outputs);
 // The same of sum = x + residual; `sum` is stored too (it may be x).
-void residual_norm_forward(const Execution& execution, tensor::ConstMatrixView x, tensor::ConstMatrixView residual,
-                           tensor::MatrixView sum, const float* weight, const float* bias, float epsilon,
+void residual_norm_forward(const Execution& execution, tensor::ConstMatrixView x,
+                           tensor::ConstMatrixView residual, tensor::MatrixView sum,
+                           const float* weight, const float* bias, float epsilon,
                            const LayerNormOutputs& outputs);
 
-// dx, dweight and dbias are added to; absent ones (null data) are skipped. dweight and dbias are summed over rows in an order fixed
-// by the number of rows.
+// dx, dweight and dbias are added to; absent ones (null data) are skipped. dweight and dbias are
+// summed over rows in an order fixed by the number of rows.
 struct LayerNormGradients {
   tensor::MatrixView x;
   float* weight = nullptr;
   float* bias = nullptr;
 };
-void layer_norm_backward(const Execution& execution, tensor::ConstMatrixView x, const float* weight, const float* mean,
-                         const float* inverse_deviation, tensor::ConstMatrixView dy, const LayerNormGradients& gradients);
+void layer_norm_backward(const Execution& execution, tensor::ConstMatrixView x, const float* weight,
+                         const float* mean, const float* inverse_deviation,
+                         tensor::ConstMatrixView dy, const LayerNormGradients& gradients);
 
-// Over each row. A row of only -infinity gives zeros (softmax) or -infinity (log-softmax). y may be x.
+// Over each row. A row of only -infinity gives zeros (softmax) or -infinity (log-softmax). y may be
+// x.
 void softmax_forward(const Execution& execution, tensor::ConstMatrixView x, tensor::MatrixView y);
-void log_softmax_forward(const Execution& execution, tensor::ConstMatrixView x, tensor::MatrixView y);
+void log_softmax_forward(const Execution& execution, tensor::ConstMatrixView x,
+                         tensor::MatrixView y);
 // dx += gradient; y is the forward's result.
-void softmax_backward(const Execution& execution, tensor::ConstMatrixView y, tensor::ConstMatrixView dy, tensor::MatrixView dx);
-void log_softmax_backward(const Execution& execution, tensor::ConstMatrixView y, tensor::ConstMatrixView dy,
-                          tensor::MatrixView dx);
+void softmax_backward(const Execution& execution, tensor::ConstMatrixView y,
+                      tensor::ConstMatrixView dy, tensor::MatrixView dx);
+void log_softmax_backward(const Execution& execution, tensor::ConstMatrixView y,
+                          tensor::ConstMatrixView dy, tensor::MatrixView dx);
 
 }  // namespace headlight::kernels

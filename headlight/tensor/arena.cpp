@@ -1,4 +1,5 @@
-// Free blocks wait in lists by size class; classes are an eighth of a power of two apart, so at most an eighth is wasted.
+// Free blocks wait in lists by size class; classes are an eighth of a power of two apart, so at
+// most an eighth is wasted.
 #include "headlight/tensor/arena.h"
 
 #include <sys/mman.h>
@@ -95,8 +96,10 @@ Block Arena::allocate(size_t bytes) {
   const size_t rounded = size_class(bytes);
   if (rounded < bytes) refuse(bytes);
   std::byte* memory = state_->take(rounded);
-  // Should the control block's allocation fail, shared_ptr calls the deleter and the memory is back in its list.
-  return Block(memory, [state = state_, rounded](std::byte* block) { state->give_back(block, rounded); });
+  // Should the control block's allocation fail, shared_ptr calls the deleter and the memory is back
+  // in its list.
+  return Block(memory,
+               [state = state_, rounded](std::byte* block) { state->give_back(block, rounded); });
 }
 
 size_t Arena::bytes_in_use() const {
@@ -120,7 +123,8 @@ void Arena::release_free_blocks() {
 }
 
 Block allocate_block(size_t bytes) {
-  return Block(system_allocate(std::max(bytes, kAlignment)), [](std::byte* block) { std::free(block); });
+  return Block(system_allocate(std::max(bytes, kAlignment)),
+               [](std::byte* block) { std::free(block); });
 }
 
 }  // namespace headlight::tensor

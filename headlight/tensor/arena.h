@@ -1,5 +1,5 @@
-// Memory for tensors. An Arena keeps what is given back and hands it out again, so that in the steady state of training or
-// decoding nothing is asked of the system and no page faults.
+// Memory for tensors. An Arena keeps what is given back and hands it out again, so that in the
+// steady state of training or decoding nothing is asked of the system and no page faults.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace headlight::tensor {
 
-// A block of memory with 64-byte alignment, uninitialised. It goes back to where it came from when the last owner lets go.
+// A block of memory with 64-byte alignment, uninitialised. It goes back to where it came from when
+// the last owner lets go.
 using Block = std::shared_ptr<std::byte>;
 
 // Thread-safe. Blocks may outlive the Arena.
@@ -22,10 +23,10 @@ class Arena {
   // Throws Error(out_of_memory) with both numbers when the system refuses.
   Block allocate(size_t bytes);
 
-  size_t bytes_in_use() const;   // held by live blocks
-  size_t bytes_reserved() const; // held from the system, free blocks included
-  size_t peak_bytes() const;     // highest bytes_in_use so far
-  void release_free_blocks();    // gives free blocks back to the system
+  size_t bytes_in_use() const;    // held by live blocks
+  size_t bytes_reserved() const;  // held from the system, free blocks included
+  size_t peak_bytes() const;      // highest bytes_in_use so far
+  void release_free_blocks();     // gives free blocks back to the system
 
  private:
   struct State;

@@ -37,13 +37,18 @@ class Shape {
 
   Shape() = default;
   Shape(std::initializer_list<int64_t> sizes) : Shape(std::span(sizes.begin(), sizes.size())) {}
-  explicit Shape(std::span<const int64_t> sizes);  // throws Error on rank > 8, a negative size or an overflowing product
+  explicit Shape(std::span<const int64_t>
+                     sizes);  // throws Error on rank > 8, a negative size or an overflowing product
 
   int rank() const noexcept { return rank_; }
   // Negative indices count from the end. The index must be in range.
-  int64_t operator[](int axis) const noexcept { return sizes_[static_cast<size_t>(axis < 0 ? axis + rank_ : axis)]; }
+  int64_t operator[](int axis) const noexcept {
+    return sizes_[static_cast<size_t>(axis < 0 ? axis + rank_ : axis)];
+  }
   int64_t elements() const noexcept;
-  std::span<const int64_t> sizes() const noexcept { return {sizes_.data(), static_cast<size_t>(rank_)}; }
+  std::span<const int64_t> sizes() const noexcept {
+    return {sizes_.data(), static_cast<size_t>(rank_)};
+  }
   // The same shape with the size at `axis` (may be negative) replaced.
   Shape with(int axis, int64_t size) const;
   std::string text() const;  // "[2, 3]"

@@ -13,14 +13,16 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-size_t bytes_of(DType dtype, const Shape& shape) { return static_cast<size_t>(shape.elements()) * size_of(dtype); }
+size_t bytes_of(DType dtype, const Shape& shape) {
+  return static_cast<size_t>(shape.elements()) * size_of(dtype);
+}
 
 template <class T>
 Tensor copied(const Shape& shape, const std::vector<T>& values) {
   if (shape.elements() != static_cast<int64_t>(values.size())) {
     throw Error(ErrorKind::bad_input, "tensor", "",
-                "shape " + shape.text() + " needs " + std::to_string(shape.elements()) + " values, " +
-                    std::to_string(values.size()) + " are given");
+                "shape " + shape.text() + " needs " + std::to_string(shape.elements()) +
+                    " values, " + std::to_string(values.size()) + " are given");
   }
   Tensor result = Tensor::uninitialized(DTypeOf<T>::value, shape);
   std::copy(values.begin(), values.end(), result.data<T>());
@@ -46,7 +48,8 @@ void copy_strided(const Tensor& from, int axis, const std::byte* source, std::by
 
 }  // namespace
 
-Tensor::Tensor(DType dtype, Shape shape, Block block) : dtype_(dtype), shape_(shape), block_(std::move(block)) {
+Tensor::Tensor(DType dtype, Shape shape, Block block)
+    : dtype_(dtype), shape_(shape), block_(std::move(block)) {
   int64_t stride = 1;
   for (int axis = shape_.rank() - 1; axis >= 0; --axis) {
     strides_[static_cast<size_t>(axis)] = stride;
@@ -74,8 +77,12 @@ Tensor Tensor::zeros(DType dtype, const Shape& shape) {
   return result;
 }
 
-Tensor Tensor::of(const Shape& shape, const std::vector<float>& values) { return copied(shape, values); }
-Tensor Tensor::of(const Shape& shape, const std::vector<int64_t>& values) { return copied(shape, values); }
+Tensor Tensor::of(const Shape& shape, const std::vector<float>& values) {
+  return copied(shape, values);
+}
+Tensor Tensor::of(const Shape& shape, const std::vector<int64_t>& values) {
+  return copied(shape, values);
+}
 
 bool Tensor::is_contiguous() const noexcept {
   int64_t expected = 1;
@@ -90,8 +97,8 @@ Tensor Tensor::slice(int axis, int64_t begin, int64_t count) const {
   if (axis < 0) axis += rank();
   if (axis < 0 || axis >= rank() || begin < 0 || count < 0 || begin > size(axis) - count) {
     throw Error(ErrorKind::bad_input, "slice", "",
-                std::to_string(begin) + " to " + std::to_string(begin + count) + " of axis " + std::to_string(axis) +
-                    " is outside " + shape_.text());
+                std::to_string(begin) + " to " + std::to_string(begin + count) + " of axis " +
+                    std::to_string(axis) + " is outside " + shape_.text());
   }
   Tensor result = *this;
   result.shape_ = shape_.with(axis, count);
@@ -114,7 +121,8 @@ Tensor Tensor::permuted(std::initializer_list<int> axes) const {
 
 Tensor Tensor::reshaped(const Shape& shape) const {
   if (shape.elements() != elements() || !is_contiguous()) {
-    throw Error(ErrorKind::bad_input, "reshape", "", shape_.text() + " cannot be read as " + shape.text());
+    throw Error(ErrorKind::bad_input, "reshape", "",
+                shape_.text() + " cannot be read as " + shape.text());
   }
   Tensor result(dtype_, shape, block_);
   result.offset_ = offset_;

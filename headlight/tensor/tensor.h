@@ -10,8 +10,9 @@
 
 namespace headlight::tensor {
 
-// A shape with strides over a shared block. Copying a Tensor copies the handle, not the numbers; slices and reshapes share memory.
-// A default-made Tensor is empty: it has no memory and `defined()` is false. Reading from several threads is safe.
+// A shape with strides over a shared block. Copying a Tensor copies the handle, not the numbers;
+// slices and reshapes share memory. A default-made Tensor is empty: it has no memory and
+// `defined()` is false. Reading from several threads is safe.
 class Tensor {
  public:
   Tensor() = default;
@@ -38,13 +39,16 @@ class Tensor {
   size_t bytes() const noexcept { return static_cast<size_t>(elements()) * size_of(dtype_); }
   bool is_contiguous() const noexcept;
 
-  // The first element. T must be the dtype's type (float, int64_t, bool); f16 and bf16 are read as uint16_t.
+  // The first element. T must be the dtype's type (float, int64_t, bool); f16 and bf16 are read as
+  // uint16_t.
   template <class T>
   T* data() const noexcept {
     assert((std::is_same_v<T, uint16_t> ? size_of(dtype_) == 2 : matches<T>()));
     return reinterpret_cast<T*>(block_.get()) + offset_;
   }
-  std::byte* raw() const noexcept { return block_.get() + offset_ * static_cast<int64_t>(size_of(dtype_)); }
+  std::byte* raw() const noexcept {
+    return block_.get() + offset_ * static_cast<int64_t>(size_of(dtype_));
+  }
 
   // `count` positions of `axis` from `begin`; shares memory.
   Tensor slice(int axis, int64_t begin, int64_t count) const;
@@ -56,17 +60,21 @@ class Tensor {
   Tensor contiguous() const;
   Tensor contiguous(Arena& arena) const;
 
-  // All axes but the last as rows, the last as columns, for float32. The last axis must have stride 1 and the others must
-  // collapse to one row stride (contiguous tensors and slices of the last axis do).
+  // All axes but the last as rows, the last as columns, for float32. The last axis must have stride
+  // 1 and the others must collapse to one row stride (contiguous tensors and slices of the last
+  // axis do).
   MatrixView matrix() const;
-  // (B, T, H*W) or (B, H, T, W) as heads of width W; `heads` is needed for rank 3 and checked for rank 4.
+  // (B, T, H*W) or (B, H, T, W) as heads of width W; `heads` is needed for rank 3 and checked for
+  // rank 4.
   HeadsView heads(int64_t heads) const;
 
  private:
   template <class T>
   bool matches() const noexcept {
-    if constexpr (std::is_same_v<T, uint16_t>) return true;
-    else return DTypeOf<std::remove_const_t<T>>::value == dtype_;
+    if constexpr (std::is_same_v<T, uint16_t>)
+      return true;
+    else
+      return DTypeOf<std::remove_const_t<T>>::value == dtype_;
   }
 
   DType dtype_ = DType::f32;

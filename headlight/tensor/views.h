@@ -1,4 +1,5 @@
-// Views: pointers with strides, what kernels work on. They own nothing; who makes one keeps the memory alive.
+// Views: pointers with strides, what kernels work on. They own nothing; who makes one keeps the
+// memory alive.
 #pragma once
 
 #include <array>
@@ -7,7 +8,8 @@
 
 namespace headlight::tensor {
 
-// rows x cols numbers with any strides; a transposed matrix is the same memory with sizes and strides exchanged.
+// rows x cols numbers with any strides; a transposed matrix is the same memory with sizes and
+// strides exchanged.
 template <class T>
 struct Matrix {
   T* data = nullptr;
@@ -18,9 +20,7 @@ struct Matrix {
 
   Matrix transposed() const { return {data, cols, rows, col_stride, row_stride}; }
   T& at(int64_t row, int64_t col) const { return data[row * row_stride + col * col_stride]; }
-  operator Matrix<const T>() const
-    requires(!std::is_const_v<T>)
-  {
+  operator Matrix<const T>() const requires(!std::is_const_v<T>) {
     return {data, rows, cols, row_stride, col_stride};
   }
 };
@@ -38,16 +38,15 @@ struct Heads {
   T* row(int64_t batch, int64_t head, int64_t index) const {
     return data + batch * batch_stride + head * head_stride + index * row_stride;
   }
-  operator Heads<const T>() const
-    requires(!std::is_const_v<T>)
-  {
+  operator Heads<const T>() const requires(!std::is_const_v<T>) {
     return {data, batch_stride, head_stride, row_stride};
   }
 };
 using HeadsView = Heads<float>;
 using ConstHeadsView = Heads<const float>;
 
-// A (batch, head, query, key) array in which an axis of size 1 is repeated: its stride is 0. No data: absent.
+// A (batch, head, query, key) array in which an axis of size 1 is repeated: its stride is 0. No
+// data: absent.
 template <class T>
 struct Broadcast {
   T* data = nullptr;

@@ -1,4 +1,5 @@
-// Vector functions: exp. Each lane depends on its own input only. Per-target header: include it inside foreach_target files only.
+// Vector functions: exp. Each lane depends on its own input only. Per-target header: include it
+// inside foreach_target files only.
 #if defined(HEADLIGHT_KERNELS_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLIGHT_KERNELS_SIMD_MATH_INL_H_
 #undef HEADLIGHT_KERNELS_SIMD_MATH_INL_H_
@@ -12,8 +13,9 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// exp(x) for x <= 88, about 1 ulp; below -87.3 (and for -infinity) exactly 0, NaN stays NaN. 2^n * 2^r with n the nearest integer
-// to x * log2(e), which adding 1.5 * 2^23 leaves in the low bits of the sum.
+// exp(x) for x <= 88, about 1 ulp; below -87.3 (and for -infinity) exactly 0, NaN stays NaN. 2^n *
+// 2^r with n the nearest integer to x * log2(e), which adding 1.5 * 2^23 leaves in the low bits of
+// the sum.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_softmax(D d, V x) {
   const hn::RebindToSigned<D> di;

@@ -1,6 +1,7 @@
-// The register tile under every product in this module: matrix products, attention scores and weighted sums.
-// Each output is one chain of multiply-adds over k, from k = 0 up, whatever the tile's size: this is what makes a result
-// independent of threads, batch and blocking. Per-target header: include it inside foreach_target files only.
+// The register tile under every product in this module: matrix products, attention scores and
+// weighted sums. Each output is one chain of multiply-adds over k, from k = 0 up, whatever the
+// tile's size: this is what makes a result independent of threads, batch and blocking. Per-target
+// header: include it inside foreach_target files only.
 #if defined(HEADLIGHT_KERNELS_SIMD_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLIGHT_KERNELS_SIMD_TILE_INL_H_
 #undef HEADLIGHT_KERNELS_SIMD_TILE_INL_H_
@@ -25,11 +26,12 @@ constexpr int kTileVectors = 2;
 constexpr int kTileRows = HWY_TARGET == HWY_AVX3 ? 12 : 6;
 constexpr int kTileCols = kTileVectors * kLanes;
 
-// Where a tile's sums start: at zero, at what the output holds, or at what it holds times a factor per row.
+// Where a tile's sums start: at zero, at what the output holds, or at what it holds times a factor
+// per row.
 enum class TileStart { zero, output, scaled_output };
 
-// Legend: a is (rows x depth) with any strides; b is (depth x kVectors * lanes) with rows b_stride apart, readable in whole
-// vectors; c is (rows x kVectors * lanes) with rows c_stride apart.
+// Legend: a is (rows x depth) with any strides; b is (depth x kVectors * lanes) with rows b_stride
+// apart, readable in whole vectors; c is (rows x kVectors * lanes) with rows c_stride apart.
 struct TileOperands {
   const float* a;
   int64_t a_row_stride;
@@ -45,7 +47,8 @@ struct TileOperands {
 namespace tile_detail {
 
 template <int kVectors, TileStart kStart, size_t... I>
-HWY_INLINE void load(FloatVec* HWY_RESTRICT sums, const TileOperands& o, std::index_sequence<I...>) {
+HWY_INLINE void load(FloatVec* HWY_RESTRICT sums, const TileOperands& o,
+                     std::index_sequence<I...>) {
   const FloatTag d;
   if constexpr (kStart == TileStart::zero) {
     ((sums[I] = hn::Zero(d)), ...);
@@ -59,21 +62,23 @@ HWY_INLINE void load(FloatVec* HWY_RESTRICT sums, const TileOperands& o, std::in
 }
 
 template <int kVectors, size_t... J>
-HWY_INLINE void multiply_row(FloatVec* HWY_RESTRICT sums, const FloatVec* HWY_RESTRICT b, FloatVec a,
-                             std::index_sequence<J...>) {
+HWY_INLINE void multiply_row(FloatVec* HWY_RESTRICT sums, const FloatVec* HWY_RESTRICT b,
+                             FloatVec a, std::index_sequence<J...>) {
   ((sums[J] = hn::MulAdd(a, b[J], sums[J])), ...);
 }
 
 template <int kVectors, size_t... R, size_t... J>
-HWY_INLINE void multiply(FloatVec* HWY_RESTRICT sums, const float* HWY_RESTRICT a, int64_t a_row_stride,
-                         const float* HWY_RESTRICT b, std::index_sequence<R...>, std::index_sequence<J...> vectors) {
+HWY_INLINE void multiply(FloatVec* HWY_RESTRICT sums, const float* HWY_RESTRICT a,
+                         int64_t a_row_stride, const float* HWY_RESTRICT b,
+                         std::index_sequence<R...>, std::index_sequence<J...> vectors) {
   const FloatTag d;
   const FloatVec row[] = {hn::LoadU(d, b + J * kLanes)...};
   (multiply_row<kVectors>(sums + R * kVectors, row, hn::Set(d, a[R * a_row_stride]), vectors), ...);
 }
 
 template <int kVectors, size_t... I>
-HWY_INLINE void store(const FloatVec* HWY_RESTRICT sums, const TileOperands& o, std::index_sequence<I...>) {
+HWY_INLINE void store(const FloatVec* HWY_RESTRICT sums, const TileOperands& o,
+                      std::index_sequence<I...>) {
   const FloatTag d;
   (hn::StoreU(sums[I], d, o.c + (I / kVectors) * o.c_stride + (I % kVectors) * kLanes), ...);
 }
