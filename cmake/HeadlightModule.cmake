@@ -1,4 +1,5 @@
-# headlight_module(NAME DEPENDS a b): the library headlight_NAME from headlight/NAME, linked to the modules below it.
+# headlight_module(NAME DEPENDS a b LIBRARIES x): the library headlight_NAME from headlight/NAME, linked to the modules below it and
+# to foreign libraries. Also the flags that everything is built with.
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
@@ -14,7 +15,10 @@ if(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
 endif()
 
+# A package found by one module must be seen by all who link that module.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 find_package(Threads REQUIRED)
+include(GNUInstallDirs)
 
 add_library(headlight_flags INTERFACE)
 # Contracting a*b+c behind our back would make results depend on the compiler: where we want a fused multiply-add we write it.
@@ -32,18 +36,22 @@ endif()
 function(headlight_module name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
-  add_library(headlight_${name} STATIC ${sources})
+  # A module of headers alone has nothing to compile.
+  if(sources)
+    add_library(headlight_${name} STATIC ${sources})
+    target_link_libraries(headlight_${name} PRIVATE $<BUILD_INTERFACE:headlight_flags> ${ARG_LIBRARIES})
+    set(scope PUBLIC)
+  else()
+    add_library(headlight_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
   add_library(headlight::${name} ALIAS headlight_${name})
   set_target_properties(headlight_${name} PROPERTIES EXPORT_NAME ${name})
-  target_include_directories(headlight_${name} PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
-  target_compile_features(headlight_${name} PUBLIC cxx_std_20)
-  target_link_libraries(headlight_${name} PRIVATE $<BUILD_INTERFACE:headlight_flags>)
-  foreach(dependency ${ARG_DEPENDS})
-    target_link_libraries(headlight_${name} PUBLIC headlight_${dependency})
-  endforeach()
-  foreach(library ${ARG_LIBRARIES})
-    target_link_libraries(headlight_${name} PRIVATE ${library})
-  endforeach()
-  set_property(GLOBAL APPEND PROPERTY HEADLIGHT_MODULES headlight_${name})
+  target_include_directories(headlight_${name} ${scope}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(headlight_${name} ${scope} cxx_std_20)
+  list(TRANSFORM ARG_DEPENDS PREPEND headlight_ OUTPUT_VARIABLE modules_below)
+  target_link_libraries(headlight_${name} ${scope} ${modules_below})
+  set_property(GLOBAL APPEND PROPERTY HEADLIGHT_MODULES ${name})
+  set_property(GLOBAL APPEND PROPERTY HEADLIGHT_LIBRARIES ${ARG_LIBRARIES})
 endfunction()

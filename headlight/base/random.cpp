@@ -7,6 +7,8 @@
 namespace headlight::base {
 namespace {
 
+__extension__ using Product = unsigned __int128;
+
 PhiloxBlock block(uint64_t index, uint32_t purpose, uint64_t key) {
   return philox({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), purpose, 0},
                 key);
@@ -47,8 +49,7 @@ float Random::normal(uint64_t index) const {
 
 uint64_t Random::below(uint64_t index, uint64_t bound) const {
   // The high half of a 64x64 product: its bias is below bound / 2^64.
-  return static_cast<uint64_t>(
-      (static_cast<__extension__ unsigned __int128>(wide(block(index, 3, key_))) * bound) >> 64);
+  return static_cast<uint64_t>((Product{wide(block(index, 3, key_))} * bound) >> 64);
 }
 
 }  // namespace headlight::base
