@@ -1,0 +1,48 @@
+// Observer: looks at values while a model runs. Intervention: changes them. Neither costs anything
+// when absent.
+#pragma once
+
+#include <string_view>
+
+#include "headlight/autograd/value.h"
+
+namespace headlight::autograd {
+
+struct RowRange {
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
+// Asked first, then told. Places have public names, e.g. "decoder.0.self.weights" (all heads, (B,
+// H, T, S)) or "decoder.0.self.head.2.weights" (one head, (B, T, S)): only what is wanted is
+// computed. The run's own results are the same bits with and without an observer.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual bool wants(std::string_view place) = 0;
+  // `values` is contiguous and stays as it is; keeping the handle keeps the memory.
+  virtual void see(std::string_view place, const tensor::Tensor& values) = 0;
+  // Of tensors with scores (scores, scaled_scores, capped_scores, masked_scores, weights,
+  // weighted_values): the query rows to compute out of `queries`. The tensor then has only these
+  // rows.
+  virtual RowRange rows(std::string_view place, int64_t queries);
+};
+
+// `changes` is asked first; `change` then writes into a copy that takes the original's place.
+// Gradients pass as if nothing had been changed. The copy is contiguous.
+class Intervention {
+ public:
+  virtual ~Intervention() = default;
+  virtual bool changes(std::string_view place) = 0;
+  virtual void change(std::string_view place, tensor::Tensor& values) = 0;
+};
+
+// Shows `values` to the Context's observer as "<prefix>.<name>" (or "<name>" when the prefix is
+// empty), if there is one that wants it.
+void observe(Context& context, std::string_view prefix, std::string_view name,
+             const tensor::Tensor& values);
+// `value`, or what the Context's intervention makes of it at "<prefix>.<name>".
+Value intervene(Context& context, std::string_view prefix, std::string_view name,
+                const Value& value);
+
+}  // namespace headlight::autograd

@@ -1,0 +1,61 @@
+// attention: softmax(mask(softcap(scale * Q K^T) + bias)) V for all heads, by the fused kernel.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "headlight/autograd/context.h"
+#include "headlight/autograd/value.h"
+
+namespace headlight::autograd {
+
+// Masks and bias are (T, S), (B, T, S) for all heads, or (B, H, T, S), any axis may be 1; masks are
+// boolean. A key is seen when all that is given agrees. Tensors not given are absent.
+struct AttentionOptions {
+  int64_t heads = 1;  // for rank 3; rank 4 has its own
+  int64_t kv_heads =
+      0;  // 0: as many as heads. Divides heads; query head h reads head h / (heads / kv_heads)
+  std::optional<float> scale = {};  // 1 / sqrt(D) when unset
+  float softcap = 0;                // > 0: s becomes softcap * tanh(s / softcap)
+  bool causal = false;              // key j is seen by query i when j <= i + past
+  int64_t window = 0;               // > 0: when |i + past - j| < window
+  tensor::Tensor past = {};         // i64 (B,); may be negative
+  tensor::Tensor valid_lens = {};   // i64 (B,) or (B, T): keys before this one are seen; 0 to S
+  tensor::Tensor query_lens =
+      {};  // i64 (B,): rows from this one on are padding, they are zero; 0 to T
+  tensor::Tensor keep_mask = {};    // true: may attend
+  tensor::Tensor forbid_mask = {};  // true: may not
+  Value bias = {};                  // added after scale and cap
+  Value gates = {};                 // (H,) or (B, H): multiplies each head's output
+  float dropout = 0;                // of the weights; only in training
+  std::string_view place = {};  // e.g. "decoder.0.self": names what is observed and what is drawn
+};
+
+// query (B, T, H*D), key (B, S, Hkv*D), value (B, S, Hkv*E) give (B, T, H*E); or, split into heads,
+// (B, H, T, D), (B, Hkv, S, D), (B, Hkv, S, E) give (B, H, T, E). The last axis must be adjacent in
+// memory; slices of a fused projection need no copy. A row that sees no key is zero and so are its
+// gradients.
+//
+// An observer may want, at "<place>." or, for one head, at "<place>.head.<h>." (then without the
+// head axis): query (B, H, T, D), key (B, Hkv, S, D), value (B, Hkv, S, E), scores, scaled_scores,
+// capped_scores (only with a soft cap), masked_scores, weights (B, H, T, S), row_max, row_sum (B,
+// H, T), weighted_values (B, H, T, S, E), head_output (B, H, T, E), before the gates. Weights are
+// those before dropout. An intervention may change "<place>.head_gates".
+Value attention(Context& context, const Value& query, const Value& key, const Value& value,
+                const AttentionOptions& options = {});
+
+// Keys and values that were packed and kept: what a cache holds. The views live as long as the
+// call.
+struct CachedKeyValues {
+  kernels::PackedKeys keys;
+  tensor::ConstHeadsView values;
+  int64_t count = 0;  // S
+  int64_t key_width = 0;
+  int64_t value_width = 0;
+};
+// The same without gradients; options.kv_heads are the cache's. `key` is not observed here: who
+// fills the cache has it.
+tensor::Tensor cached_attention(Context& context, const tensor::Tensor& query,
+                                const CachedKeyValues& cache, const AttentionOptions& options = {});
+
+}  // namespace headlight::autograd

@@ -1,0 +1,32 @@
+// linear: y = activation(x * weight^T + bias).
+#pragma once
+
+#include "headlight/autograd/context.h"
+#include "headlight/autograd/value.h"
+
+namespace headlight::autograd {
+
+enum class WeightLayout {
+  out_in,  // (outputs, inputs), as torch.nn.Linear keeps it
+  in_out,  // (inputs, outputs), as GPT-2 keeps it
+};
+
+struct LinearOptions {
+  WeightLayout layout = WeightLayout::out_in;
+  kernels::Activation activation = kernels::Activation::none;
+  // The weight as (inputs x outputs), packed beforehand, with the same numbers as `weight`: for
+  // inference and for reuse in a step.
+  kernels::PackedMatrix packed = {};
+  // The weight as (outputs x inputs), packed beforehand: for the gradient of x.
+  kernels::PackedMatrix packed_backward = {};
+};
+
+// x is (..., inputs), bias is (outputs,) or absent; the result is (..., outputs).
+Value linear(Context& context, const Value& x, const Value& weight, const Value& bias,
+             const LinearOptions& options = {});
+
+// The weight as the two products of `linear` read it: (inputs x outputs) and (outputs x inputs).
+tensor::ConstMatrixView forward_operand(const tensor::Tensor& weight, WeightLayout layout);
+tensor::ConstMatrixView backward_operand(const tensor::Tensor& weight, WeightLayout layout);
+
+}  // namespace headlight::autograd
