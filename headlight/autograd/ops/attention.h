@@ -12,23 +12,23 @@ namespace headlight::autograd {
 // Masks and bias are (T, S), (B, T, S) for all heads, or (B, H, T, S), any axis may be 1; masks are
 // boolean. A key is seen when all that is given agrees. Tensors not given are absent.
 struct AttentionOptions {
-  int64_t heads = 1;  // for rank 3; rank 4 has its own
-  int64_t kv_heads =
-      0;  // 0: as many as heads. Divides heads; query head h reads head h / (heads / kv_heads)
+  // For rank 3; rank 4 has its own. Query head h reads key/value head h / (heads / kv_heads);
+  // kv_heads 0 means as many as heads.
+  int64_t heads = 1;
+  int64_t kv_heads = 0;
   std::optional<float> scale = {};  // 1 / sqrt(D) when unset
   float softcap = 0;                // > 0: s becomes softcap * tanh(s / softcap)
   bool causal = false;              // key j is seen by query i when j <= i + past
   int64_t window = 0;               // > 0: when |i + past - j| < window
   tensor::Tensor past = {};         // i64 (B,); may be negative
   tensor::Tensor valid_lens = {};   // i64 (B,) or (B, T): keys before this one are seen; 0 to S
-  tensor::Tensor query_lens =
-      {};  // i64 (B,): rows from this one on are padding, they are zero; 0 to T
+  tensor::Tensor query_lens = {};   // i64 (B,): rows from here on are padding and zero; 0 to T
   tensor::Tensor keep_mask = {};    // true: may attend
   tensor::Tensor forbid_mask = {};  // true: may not
   Value bias = {};                  // added after scale and cap
   Value gates = {};                 // (H,) or (B, H): multiplies each head's output
   float dropout = 0;                // of the weights; only in training
-  std::string_view place = {};  // e.g. "decoder.0.self": names what is observed and what is drawn
+  std::string_view place = {};      // e.g. "decoder.0.self": names observations and draws
 };
 
 // query (B, T, H*D), key (B, S, Hkv*D), value (B, S, Hkv*E) give (B, T, H*E); or, split into heads,
@@ -44,17 +44,14 @@ struct AttentionOptions {
 Value attention(Context& context, const Value& query, const Value& key, const Value& value,
                 const AttentionOptions& options = {});
 
-// Keys and values that were packed and kept: what a cache holds. The views live as long as the
-// call.
+// Keys and values that were packed and kept: what a cache holds. The keys' memory must last as long
+// as the call.
 struct CachedKeyValues {
   kernels::PackedKeys keys;
-  tensor::ConstHeadsView values;
-  int64_t count = 0;  // S
   int64_t key_width = 0;
-  int64_t value_width = 0;
+  tensor::Tensor values;  // (B, Hkv, S, E), the last axis adjacent
 };
-// The same without gradients; options.kv_heads are the cache's. `key` is not observed here: who
-// fills the cache has it.
+// The same without gradients. `key` is not observed here: who fills the cache has it.
 tensor::Tensor cached_attention(Context& context, const tensor::Tensor& query,
                                 const CachedKeyValues& cache, const AttentionOptions& options = {});
 

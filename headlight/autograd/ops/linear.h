@@ -1,6 +1,8 @@
 // linear: y = activation(x * weight^T + bias).
 #pragma once
 
+#include <string_view>
+
 #include "headlight/autograd/context.h"
 #include "headlight/autograd/value.h"
 
@@ -19,6 +21,9 @@ struct LinearOptions {
   kernels::PackedMatrix packed = {};
   // The weight as (outputs x inputs), packed beforehand: for the gradient of x.
   kernels::PackedMatrix packed_backward = {};
+  // The whole name under which an observer may want the numbers before the activation, e.g.
+  // "decoder.0.ffn.hidden".
+  std::string_view hidden_place = {};
 };
 
 // x is (..., inputs), bias is (outputs,) or absent; the result is (..., outputs).
