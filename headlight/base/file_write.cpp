@@ -1,0 +1,155 @@
+// Writing a file that is whole or not there.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+
+#include "headlight/base/file.h"
+#include "headlight/base/file_descriptor.h"
+
+namespace headlight::base {
+namespace {
+
+constexpr int kMaxLinks = 40;  // as the system's own limit
+constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+using Fill = std::function<void(Output&)>;
+
+std::string directory_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+void check(int64_t result, const std::string& path) {
+  if (result < 0) throw_write_error(path, static_cast<int>(-result));
+}
+
+class FileOutput : public Output {
+ public:
+  FileOutput(FileSystem& files, int file, const std::string& path)
+      : files_(files), file_(file), path_(path) {}
+
+  using Output::write;
+  void write(std::span<const std::byte> bytes) override {
+    while (!bytes.empty()) {
+      const int64_t count = uninterrupted([&] { return files_.write(file_, bytes); });
+      check(count == 0 ? -EIO : count, path_);
+      bytes = bytes.subspan(static_cast<size_t>(count));
+    }
+  }
+
+ private:
+  FileSystem& files_;
+  int file_;
+  const std::string& path_;
+};
+
+struct Destination {
+  std::string path;
+  bool is_replaced;  // or else written to directly
+  unsigned permissions = 0666;
+};
+
+// Follows links by hand: replacing a link would leave the file it points to as it was.
+Destination destination_of(FileSystem& files, std::string path) {
+  for (int links = 0; links < kMaxLinks; ++links) {
+    // These stand for descriptors that are open already; a new file under the same name would not
+    // reach their reader.
+    if (path.starts_with("/proc/") || path.starts_with("/dev/fd/")) return {path, false};
+    std::string target;
+    if (files.read_link(path, target) < 0) break;
+    path = target.starts_with('/') ? target : directory_of(path) + "/" + target;
+  }
+  FileStatus status;
+  if (files.path_status(path, status) < 0) return {path, true};
+  return {path, status.kind == FileStatus::Kind::regular, status.permissions};
+}
+
+// A name beside the destination that no file has: not one of this process (the counter), of another
+// (its number), nor one left by a killed process that had the same number (the time).
+std::string temporary_name(const Destination& destination) {
+  static std::atomic<unsigned> counter{0};
+  const auto time = std::chrono::system_clock::now().time_since_epoch().count();
+  return directory_of(destination.path) + "/.headlight-" + std::to_string(::getpid()) + "-" +
+         std::to_string(time) + "-" + std::to_string(counter.fetch_add(1)) + ".tmp";
+}
+
+// Removes the file unless it took the destination's name.
+class Removal {
+ public:
+  Removal(FileSystem& files, const std::string& path) : files_(files), path_(path) {}
+  Removal(const Removal&) = delete;
+  Removal& operator=(const Removal&) = delete;
+  ~Removal() {
+    if (is_wanted_) files_.remove(path_);
+  }
+  void cancel() { is_wanted_ = false; }
+
+ private:
+  FileSystem& files_;
+  const std::string& path_;
+  bool is_wanted_ = true;
+};
+
+void sync(FileSystem& files, int file, const std::string& path) {
+  const int result = uninterrupted([&] { return files.sync(file); });
+  // Some file systems cannot sync a directory and say so with EINVAL; there is nothing more to do
+  // on them.
+  if (result != -EINVAL) check(result, path);
+}
+
+// Errors name `path`, what the user asked for.
+void replace(FileSystem& files, const Destination& destination, const std::string& path,
+             const Fill& fill) {
+  // Opened first, so that after the renaming nothing but the sync itself can fail.
+  const Descriptor directory(files, directory_of(destination.path), kDirectoryFlags);
+  check(directory.number(), path);
+  const std::string temporary = temporary_name(destination);
+  Descriptor file(files, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                  destination.permissions);
+  check(file.number(), path);
+  Removal removal(files, temporary);
+  FileOutput output(files, file.number(), path);
+  fill(output);
+  sync(files, file.number(), path);
+  check(file.close(), path);  // a close may bring the error of an earlier write
+  check(files.rename(temporary, destination.path), path);
+  removal.cancel();
+  sync(files, directory.number(), path);
+}
+
+void write_directly(FileSystem& files, const Destination& destination, const std::string& path,
+                    const Fill& fill) {
+  // O_APPEND: when standard output goes to a file, that file may hold something already.
+  Descriptor file(files, destination.path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
+  check(file.number(), path);
+  FileOutput output(files, file.number(), path);
+  fill(output);
+  check(file.close(), path);
+}
+
+}  // namespace
+
+void write_file(FileSystem& files, const std::string& path,
+                const std::function<void(Output&)>& fill) {
+  const Destination destination = destination_of(files, path);
+  if (destination.is_replaced) {
+    replace(files, destination, path, fill);
+  } else {
+    write_directly(files, destination, path, fill);
+  }
+}
+
+void write_file(FileSystem& files, const std::string& path, std::string_view bytes) {
+  write_file(files, path, [&](Output& output) { output.write(bytes); });
+}
+
+void sync_directory(FileSystem& files, const std::string& path) {
+  const Descriptor directory(files, path, kDirectoryFlags);
+  check(directory.number(), path);
+  sync(files, directory.number(), path);
+}
+
+}  // namespace headlight::base
