@@ -5,8 +5,8 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <exception>
 #include <string>
-#include <system_error>
 
 #include "headlight/base/error.h"
 
@@ -15,8 +15,12 @@ namespace {
 
 constexpr int kSpins = 2000;
 
-// The worker this thread is while it runs a task; -1 outside.
-thread_local int current_worker = -1;
+// Which worker of which pool this thread is while it runs a task; no pool outside.
+struct Place {
+  const void* pool = nullptr;
+  int worker = 0;
+};
+thread_local Place current_place;
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -30,6 +34,8 @@ struct ThreadPool::Job {
   const TaskRef* task;
   int64_t count;
   std::atomic<int64_t> next{0};
+  std::atomic<bool> failed{false};
+  std::exception_ptr failure{};  // written by the one who sets `failed`
 };
 
 int ThreadPool::available_cores() {
@@ -50,8 +56,9 @@ ThreadPool::ThreadPool(int size) {
   try {
     for (int worker = 1; worker < size; ++worker)
       workers_.emplace_back([this, worker] { work(worker); });
-  } catch (const std::system_error&) {
-    // Fewer threads than asked for change the speed, not the result.
+  } catch (const std::exception&) {
+    // The system has no more threads or no memory for them. Fewer threads than asked for change the
+    // speed, not the result.
   }
 }
 
@@ -63,11 +70,16 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::drain(Job& job, int worker) {
-  current_worker = worker;
-  for (int64_t index; (index = job.next.fetch_add(1, std::memory_order_relaxed)) < job.count;) {
-    (*job.task)(index, worker);
+  current_place = {this, worker};
+  try {
+    for (int64_t index; (index = job.next.fetch_add(1, std::memory_order_relaxed)) < job.count;) {
+      (*job.task)(index, worker);
+    }
+  } catch (...) {
+    if (!job.failed.exchange(true)) job.failure = std::current_exception();
+    job.next.store(job.count, std::memory_order_relaxed);
   }
-  current_worker = -1;
+  current_place = {};
 }
 
 // A worker announces itself in active_ before it looks at job_, and run() clears job_ before it
@@ -88,8 +100,8 @@ void ThreadPool::work(int worker) {
 
 void ThreadPool::run(int64_t count, const TaskRef& task) {
   if (count <= 0) return;
-  if (workers_.empty() || count == 1 || current_worker >= 0) {
-    const int worker = std::max(current_worker, 0);
+  if (workers_.empty() || count == 1 || current_place.pool != nullptr) {
+    const int worker = current_place.pool == this ? current_place.worker : 0;
     for (int64_t index = 0; index < count; ++index) task(index, worker);
     return;
   }
@@ -102,6 +114,7 @@ void ThreadPool::run(int64_t count, const TaskRef& task) {
   job_.store(nullptr);
   for (int spin = 0; active_.load() != 0 && spin < kSpins; ++spin) pause_briefly();
   for (int left; (left = active_.load()) != 0;) active_.wait(left);
+  if (job.failed.load()) std::rethrow_exception(job.failure);
 }
 
 }  // namespace headlight::base

@@ -28,7 +28,8 @@ class TaskRef {
 };
 
 // `size()` workers, the calling thread being worker 0. Calls from several threads are served one
-// after the other; a call from inside a task runs its work on the spot. Tasks must not throw.
+// after the other; a call from inside a task runs its work on the spot. When a task throws (memory
+// ran out), those not yet begun are left out and the call throws the first exception again.
 class ThreadPool {
  public:
   static constexpr int kMaxThreads = 1024;
@@ -54,7 +55,7 @@ class ThreadPool {
   struct Job;
   void run(int64_t count, const TaskRef& task);
   void work(int worker);
-  static void drain(Job& job, int worker);
+  void drain(Job& job, int worker);
 
   std::vector<std::thread> workers_;
   std::mutex one_at_a_time_;

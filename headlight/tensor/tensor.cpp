@@ -85,24 +85,25 @@ Tensor Tensor::of(const Shape& shape, const std::vector<int64_t>& values) {
 }
 
 bool Tensor::is_contiguous() const noexcept {
+  if (elements() == 0) return true;
   int64_t expected = 1;
   for (int axis = rank() - 1; axis >= 0; --axis) {
     if (size(axis) != 1 && stride(axis) != expected) return false;
-    expected *= std::max<int64_t>(size(axis), 1);
+    expected *= size(axis);
   }
   return true;
 }
 
 Tensor Tensor::slice(int axis, int64_t begin, int64_t count) const {
-  if (axis < 0) axis += rank();
-  if (axis < 0 || axis >= rank() || begin < 0 || count < 0 || begin > size(axis) - count) {
+  const int counted = axis < 0 ? axis + rank() : axis;
+  if (counted < 0 || counted >= rank() || begin < 0 || count < 0 || begin > size(counted) - count) {
     throw Error(ErrorKind::bad_input, "slice", "",
-                std::to_string(begin) + " to " + std::to_string(begin + count) + " of axis " +
+                std::to_string(count) + " from " + std::to_string(begin) + " on of axis " +
                     std::to_string(axis) + " is outside " + shape_.text());
   }
   Tensor result = *this;
-  result.shape_ = shape_.with(axis, count);
-  result.offset_ += begin * stride(axis);
+  result.shape_ = shape_.with(counted, count);
+  result.offset_ += begin * stride(counted);
   return result;
 }
 
@@ -170,6 +171,7 @@ MatrixView Tensor::matrix() const {
 
 HeadsView Tensor::heads(int64_t heads) const {
   assert(rank() == 3 || (rank() == 4 && size(1) == heads));
+  assert(stride(-1) == 1 || size(-1) <= 1);
   if (rank() == 4) return {data<float>(), stride(0), stride(1), stride(2)};
   assert(heads > 0 && size(2) % heads == 0);
   return {data<float>(), stride(0), size(2) / heads, stride(1)};
