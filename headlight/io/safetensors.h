@@ -1,0 +1,59 @@
+// safetensors files and sharded ones: reading tensors by name, writing them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/base/base.h"
+#include "headlight/io/elements.h"
+#include "headlight/tensor/tensor.h"
+
+namespace headlight::io {
+
+using Metadata = std::map<std::string, std::string>;
+
+struct NamedTensor {
+  std::string name;
+  tensor::Tensor tensor;
+};
+
+// An open safetensors file, or several that an index names. Opening reads and checks the headers; a
+// tensor's numbers are read when it is loaded.
+class Safetensors {
+ public:
+  struct Entry {
+    std::string name;
+    StoredArray array;
+    size_t shard = 0;
+  };
+
+  explicit Safetensors(std::shared_ptr<const base::Input> input);
+
+  const Metadata& metadata() const { return metadata_; }          // of the first file
+  const std::vector<Entry>& entries() const { return entries_; }  // sorted by name
+  const Entry* find(std::string_view name) const;                 // nullptr when there is none
+  tensor::Tensor load(const Entry& entry) const;
+  // Throws Error(bad_input) that lists the first names when there is no such tensor.
+  tensor::Tensor load(std::string_view name) const;
+
+ private:
+  friend Safetensors open_safetensors(base::FileSystem& files, const std::string& path);
+  void add_shard(Safetensors shard);
+
+  std::vector<std::shared_ptr<const base::Input>> inputs_;
+  Metadata metadata_;
+  std::vector<Entry> entries_;
+};
+
+// `path` is a .safetensors file, or an index (….index.json) whose shards lie beside it.
+Safetensors open_safetensors(base::FileSystem& files, const std::string& path);
+
+// Wider elements first and names in order within a width, so that each tensor is aligned to its
+// elements and the same tensors give the same bytes.
+void write_safetensors(base::FileSystem& files, const std::string& path,
+                       const std::vector<NamedTensor>& tensors, const Metadata& metadata = {});
+
+}  // namespace headlight::io
