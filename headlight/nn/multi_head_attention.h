@@ -1,0 +1,119 @@
+// MultiHeadAttention (R7-R12): projections, heads in parallel, merge, output projection.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/nn/kv_cache.h"
+#include "headlight/nn/linear.h"
+
+namespace headlight::nn {
+
+using autograd::AttentionOptions;
+
+// Names of the parameters. Projections that share a name are one parameter and lie in it one after
+// the other, in the order query, key, value. An empty name means there is none.
+struct AttentionNames {
+  std::array<std::string, 3> weights;  // of query, key, value
+  std::array<std::string, 3> biases;
+  std::string output_weight;
+  std::string output_bias;
+  WeightLayout layout = WeightLayout::out_in;
+
+  AttentionNames with_prefix(const std::string& prefix) const;
+};
+
+// One weight for query, key and value, (out, in), under nanoGPT's names.
+AttentionNames fused_names();
+
+// 0 stands for the default. By default the widths are those of the paper: D = E = out_dim / heads.
+struct MultiHeadAttentionOptions {
+  int64_t query_width = 0;  // of the inputs
+  int64_t key_width = 0;    // default: query_width
+  int64_t value_width = 0;  // default: key_width
+  int64_t heads = 1;
+  int64_t kv_heads = 0;           // default: heads; divides heads
+  int64_t out_dim = 0;            // default: query_width
+  int64_t head_dim = 0;           // D; default: out_dim / heads, which must be whole
+  int64_t value_head_dim = 0;     // E; default: head_dim
+  bool output_projection = true;  // without it out_dim is heads * value_head_dim
+  bool qkv_bias = true;
+  bool out_bias = true;
+  float weight_dropout = 0;  // in training
+  float output_dropout = 0;
+  AttentionNames names = fused_names();
+  std::string place = {};  // e.g. "decoder.0.self": names what is observed and what is drawn
+};
+
+// In forward(), of AttentionOptions the masks, past, lengths, scale, softcap, bias and gates are
+// the caller's; heads, kv_heads, dropout and place are the module's own and must be left alone.
+//
+// Besides what autograd::attention shows (query, key, scores, weights, ... (B, H, ...)), an
+// observer may want at "<place>.": projected (B, T, H*D + Hkv*D + Hkv*E; only in self-attention
+// with a fused weight), projected_query, projected_key, projected_value (before the split into
+// heads), concatenated (B, T, H*E) and output. An intervention may change concatenated and output.
+class MultiHeadAttention {
+ public:
+  explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
+
+  const MultiHeadAttentionOptions& options() const noexcept {
+    return options_;
+  }  // defaults filled in
+  const Parameters& parameters() const noexcept { return parameters_; }
+
+  // Gates (H,) or (B, H) for all calls that bring none; a Value that wants a gradient gets it. An
+  // absent Value takes them away.
+  void set_gates(Value gates) { gates_ = std::move(gates); }
+
+  // query (B, T, query_width), key (B, S, key_width), value (B, S, value_width) give (B, T,
+  // out_dim). When inputs are the same Value and weights are fused, they are projected together.
+  Value forward(Context& context, const Value& query, const Value& key, const Value& value,
+                const AttentionOptions& call = {}) const;
+  Value forward(Context& context, const Value& x, const AttentionOptions& call = {}) const {
+    return forward(context, x, x, x, call);
+  }
+
+  // Self-attention that goes on from `cache`: appends the keys and values of x (of sequence b the
+  // first call.query_lens[b] rows, or all) and attends to all that are there then, with `past` and
+  // `valid_lens` from the cache. Each row has the bits it has in a whole run. No gradients: a tape
+  // is an Error.
+  Value forward(Context& context, const Value& x, KvCache& cache,
+                const AttentionOptions& call = {}) const;
+  // Cross-attention over keys and values that stay: remember() projects and appends them (of
+  // sequence b the first lens[b] rows), recall() attends to them.
+  void remember(Context& context, const Value& key, const Value& value, KvCache& cache,
+                const tensor::Tensor& lens = {}) const;
+  Value recall(Context& context, const Value& query, const KvCache& cache,
+               const AttentionOptions& call = {}) const;
+
+  // A smaller module of its own without these heads, which gives what this one gives with their
+  // gates at 0. Needs an output projection. With grouped heads, the key/value heads that still have
+  // a query head must be left with the same number of them; those without any go too.
+  MultiHeadAttention pruned(const std::vector<int64_t>& heads) const;
+
+ private:
+  enum Input { kQuery, kKey, kValue };
+  using Projected = std::array<Value, 3>;
+
+  ParameterHandle parameter(const std::string& name, const tensor::Shape& shape);
+  Projected project(Context& context, const Value& query, const Value& key,
+                    const Value& value) const;
+  void project_key_value(Context& context, const Value& key, const Value& value,
+                         Projected& projected) const;
+  AttentionOptions op_options(const AttentionOptions& call) const;
+  Value attend_cached(Context& context, const Value& query, const KvCache& cache,
+                      const AttentionOptions& call) const;
+  Value finish(Context& context, const Value& concatenated) const;
+
+  MultiHeadAttentionOptions options_;
+  Parameters parameters_;
+  std::vector<Linear> inputs_;       // query, key, value
+  std::optional<Linear> key_value_;  // where they lie side by side
+  std::optional<Linear> query_key_value_;
+  std::optional<Linear> output_;
+  Value gates_;
+};
+
+}  // namespace headlight::nn
