@@ -18,75 +18,77 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 namespace activation_detail {
 
-// Past this both GELUs are x or 0 to the last bit, and x cubed is still far from overflowing.
-constexpr float kSaturated = 20.0f;
-constexpr float kInverseSqrt2 = 0.707106781f;
 constexpr float kInverseSqrt2Pi = 0.398942280f;
 constexpr float kTanhSlope = 0.797884561f;  // sqrt(2 / pi)
 constexpr float kTanhCubic = 0.044715f;
 
-// tanh of GPT-2's sqrt(2 / pi) * (x + 0.044715 x^3).
+// |x|, but no more than 50: there the GELUs have long been x or 0 to the last bit, and nothing
+// overflows.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V gelu_tanh(D d, V x, V square) {
-  const V cubic = hn::MulAdd(square, hn::Set(d, kTanhSlope * kTanhCubic), hn::Set(d, kTanhSlope));
-  return tanh(d, hn::Mul(x, cubic));
+HWY_INLINE V bounded_size(D d, V x) {
+  return at_most(d, 50.0f, hn::Abs(x));
 }
 
-// x * (1 + t) / 2; where t is -1 the result is 0, for x = -infinity too.
+// exp(-2u) with u = sqrt(2 / pi) * (a + 0.044715 a^3), for a >= 0: (1 - tanh u) / 2 = e / (1 + e).
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V half_gated(D d, V x, V t) {
-  const V gate = hn::MulAdd(t, hn::Set(d, 0.5f), hn::Set(d, 0.5f));
-  return hn::IfThenZeroElse(hn::Eq(gate, hn::Zero(d)), hn::Mul(x, gate));
+HWY_INLINE V tanh_tail_exponential(D d, V a, V square) {
+  const V slope =
+      hn::MulAdd(square, hn::Set(d, -2 * kTanhSlope * kTanhCubic), hn::Set(d, -2 * kTanhSlope));
+  return exp_softmax(d, hn::Mul(a, slope));
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V relu(D d, V x) {
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);
+}
+
+// 1 - tail where x > 0, tail where not: what a GELU multiplies x by.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V gate(D d, V x, V tail) {
+  return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), hn::Sub(hn::Set(d, 1.0f), tail), tail);
 }
 
 }  // namespace activation_detail
 
-// f(x).
+// f(x). A GELU is relu(x) - |x| * tail(|x|), the tail of the normal distribution or of GPT-2's
+// likeness of it: exact for both signs, since nothing cancels where x is negative.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V activate(D d, Activation activation, V x) {
   namespace detail = activation_detail;
-  switch (activation) {
-    case Activation::none:
-      return x;
-    case Activation::relu:
-      return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);
-    case Activation::gelu:
-      return detail::half_gated(d, x, erf(d, hn::Mul(x, hn::Set(d, detail::kInverseSqrt2))));
-    case Activation::gelu_tanh:
-      return detail::half_gated(d, x, detail::gelu_tanh(d, x, hn::Mul(x, x)));
-  }
-  return x;
+  if (activation == Activation::none) return x;
+  const V positive = detail::relu(d, x);
+  if (activation == Activation::relu) return positive;
+  const V a = detail::bounded_size(d, x);
+  if (activation == Activation::gelu) return hn::NegMulAdd(a, normal_tail(d, a), positive);
+  const V e = detail::tanh_tail_exponential(d, a, hn::Mul(a, a));
+  return hn::Sub(positive, hn::Div(hn::Mul(a, e), hn::Add(e, hn::Set(d, 1.0f))));
 }
 
-// f'(x); ReLU's is 0 at 0. GELU: Phi(x) + x phi(x). With t = tanh(u): (1 + t) / 2 + x (1 - t^2) u'
-// / 2.
+// f'(x); ReLU's is 0 at 0. With g(x) the gate, g'(x) = density(|x|) for both GELUs, so that
+// f' = g + x * density. For the tanh form, density = 2 u' * (1 - g) * g = 2 u' * e / (1 + e)^2.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V activation_slope(D d, Activation activation, V x) {
   namespace detail = activation_detail;
   const V one = hn::Set(d, 1.0f);
-  const V half = hn::Set(d, 0.5f);
-  const V bounded = clamp(d, x, detail::kSaturated);
-  const V square = hn::Mul(bounded, bounded);
-  switch (activation) {
-    case Activation::none:
-      return one;
-    case Activation::relu:
-      return hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), one);
-    case Activation::gelu: {
-      const V t = erf(d, hn::Mul(bounded, hn::Set(d, detail::kInverseSqrt2)));
-      const V density = hn::Mul(exp_softmax(d, hn::Mul(square, hn::Set(d, -0.5f))),
-                                hn::Set(d, detail::kInverseSqrt2Pi));
-      return hn::MulAdd(bounded, density, hn::MulAdd(t, half, half));
-    }
-    case Activation::gelu_tanh: {
-      const V t = detail::gelu_tanh(d, bounded, square);
-      const V slope = hn::MulAdd(square, hn::Set(d, 3 * detail::kTanhSlope * detail::kTanhCubic),
-                                 hn::Set(d, detail::kTanhSlope));
-      const V cosh_factor = hn::NegMulAdd(t, t, one);
-      return hn::Mul(half, hn::MulAdd(hn::Mul(bounded, cosh_factor), slope, hn::Add(t, one)));
-    }
+  if (activation == Activation::none) return one;
+  if (activation == Activation::relu) {
+    return hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), one);
   }
-  return one;
+  const V a = detail::bounded_size(d, x);
+  const V square = hn::Mul(a, a);
+  const V signed_a = hn::CopySignToAbs(a, x);
+  if (activation == Activation::gelu) {
+    const V density = hn::Mul(exp_softmax(d, hn::Mul(square, hn::Set(d, -0.5f))),
+                              hn::Set(d, detail::kInverseSqrt2Pi));
+    return hn::MulAdd(signed_a, density, detail::gate(d, x, normal_tail(d, a)));
+  }
+  const V e = detail::tanh_tail_exponential(d, a, square);
+  const V inverse = hn::Div(one, hn::Add(e, one));
+  const V tail = hn::Mul(e, inverse);
+  const V twice_slope = hn::MulAdd(square, hn::Set(d, 6 * detail::kTanhSlope * detail::kTanhCubic),
+                                   hn::Set(d, 2 * detail::kTanhSlope));
+  const V density = hn::Mul(hn::Mul(tail, inverse), twice_slope);
+  return hn::MulAdd(signed_a, density, detail::gate(d, x, tail));
 }
 
 }  // namespace headlight::kernels::HWY_NAMESPACE
