@@ -72,17 +72,21 @@ struct RowState {
   float sum = 0;
 };
 
-// Turns the masked scores of columns [begin, end) into exp(score - max) and brings the row's state
-// up to date. Returns the factor that what was summed up so far must be multiplied by.
-HWY_INLINE float softmax_step(float* HWY_RESTRICT scores, int64_t begin, int64_t end,
-                              RowState& state) {
+// The largest of the scores in columns [begin, end).
+HWY_INLINE float largest_score(const float* HWY_RESTRICT scores, int64_t begin, int64_t end) {
   const FloatTag d;
   FloatVec largest = hn::Set(d, kHidden);
   for (int64_t c = begin; c < end; c += kLanes)
     largest = hn::Max(largest, hn::LoadU(d, scores + c));
-  const float row_max = std::max(state.max, hn::GetLane(hn::MaxOfLanes(d, largest)));
-  // A row that has seen nothing yet has no maximum to subtract.
-  const float shift = row_max == kHidden ? 0.0f : row_max;
+  return hn::GetLane(hn::MaxOfLanes(d, largest));
+}
+
+// What to subtract from scores: a row that has seen nothing yet has no maximum.
+HWY_INLINE float shift_of(float row_max) { return row_max == kHidden ? 0.0f : row_max; }
+
+// Turns scores into exp(score - shift) and returns their sum.
+HWY_INLINE float exponentiate(float* HWY_RESTRICT scores, int64_t begin, int64_t end, float shift) {
+  const FloatTag d;
   const FloatVec shifts = hn::Set(d, shift);
   FloatVec sums = hn::Zero(d);
   for (int64_t c = begin; c < end; c += kLanes) {
@@ -90,9 +94,26 @@ HWY_INLINE float softmax_step(float* HWY_RESTRICT scores, int64_t begin, int64_t
     hn::StoreU(weight, d, scores + c);
     sums = hn::Add(sums, weight);
   }
-  const float factor = hn::GetLane(exp_softmax(d, hn::Set(d, state.max - shift)));
+  return hn::GetLane(hn::SumOfLanes(d, sums));
+}
+
+// Takes the largest score of a tile into the state. Returns the factor that what was summed up so
+// far must be multiplied by.
+HWY_INLINE float raise_maximum(RowState& state, float largest) {
+  const FloatTag d;
+  const float row_max = std::max(state.max, largest);
+  const float factor = hn::GetLane(exp_softmax(d, hn::Set(d, state.max - shift_of(row_max))));
   state.max = row_max;
-  state.sum = state.sum * factor + hn::GetLane(hn::SumOfLanes(d, sums));
+  state.sum *= factor;
+  return factor;
+}
+
+// One tile of a row's online softmax: masked scores become exp(score - max). Returns
+// raise_maximum's factor.
+HWY_INLINE float softmax_step(float* HWY_RESTRICT scores, int64_t begin, int64_t end,
+                              RowState& state) {
+  const float factor = raise_maximum(state, largest_score(scores, begin, end));
+  state.sum += exponentiate(scores, begin, end, shift_of(state.max));
   return factor;
 }
 

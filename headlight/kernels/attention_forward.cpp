@@ -1,0 +1,243 @@
+// Attention forward: a task takes a block of query rows of one head through all key tiles it can
+// see, strip by strip, with an online softmax.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "headlight/kernels/attention_forward.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <vector>
+
+#include "headlight/kernels/attention.h"
+#include "headlight/kernels/attention_rows.h"
+#include "headlight/kernels/simd/attention-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headlight::kernels::HWY_NAMESPACE {
+
+// Query rows of a task: each key tile is read once per block. Rows of a strip: its scores stay in
+// L1.
+constexpr int64_t kQueryBlock = 96;
+constexpr int64_t kStripRows = 24;
+
+// Keys and values of one sequence and key/value head as the products read them.
+struct PackedHead {
+  const float* keys;    // tiles
+  const float* values;  // rows, value_stride apart, whole vectors readable
+  const bool* finite;   // per tile of values
+};
+
+class Forward {
+ public:
+  Forward(const Execution& execution, const AttentionProblem& problem,
+          const AttentionOutputs& outputs)
+      : execution_(execution), problem_(problem), outputs_(outputs), shape_(problem.shape) {
+    tiles_ = round_up(shape_.keys, kKeyTile) / kKeyTile;
+    blocks_ = round_up(shape_.queries, kQueryBlock) / kQueryBlock;
+    value_padded_ = round_up(shape_.value_width, kLanes);
+    // One row without element masks sees every key it reads, so its values can stay where they are.
+    values_in_place_ = shape_.queries == 1 && value_padded_ == shape_.value_width &&
+                       !problem.mask.bias && !problem.mask.keep && !problem.mask.forbid;
+    // Heads that only one task reads are packed by that task, while they are warm.
+    pack_in_task_ = blocks_ == 1 && shape_.heads == shape_.kv_heads;
+  }
+
+  void run() {
+    allocate();
+    for (int64_t b = 0; b < shape_.batch; ++b) {
+      needed_.push_back(
+          visible_keys(shape_, problem_.mask, b, 0, live_queries(shape_, problem_.mask, b)));
+    }
+    if (!pack_in_task_) {
+      execution_.threads.parallel_for(shape_.batch * shape_.kv_heads * tiles_, [&](int64_t index,
+                                                                                   int) {
+        const int64_t head = index / tiles_;
+        pack_tile(head / shape_.kv_heads, head % shape_.kv_heads, index % tiles_, storage_of(head));
+      });
+    }
+    execution_.threads.parallel_for(
+        blocks_ * shape_.batch * shape_.heads, [&](int64_t index, int worker) {
+          // The last blocks of a causal problem are the longest: they go first.
+          const int64_t block = blocks_ - 1 - index / (shape_.batch * shape_.heads);
+          const int64_t head = index % (shape_.batch * shape_.heads);
+          attend_block(head / shape_.heads, head % shape_.heads, block, worker);
+        });
+  }
+
+ private:
+  struct Storage {
+    float* keys;
+    float* values;
+    bool* finite;
+  };
+
+  void allocate() {
+    keys_size_ = problem_.packed_keys.data ? 0 : packed_keys_size(shape_.keys, shape_.key_width);
+    values_size_ = values_in_place_ ? 0 : tiles_ * kKeyTile * value_padded_;
+    const int64_t stores =
+        pack_in_task_ ? execution_.threads.size() : shape_.batch * shape_.kv_heads;
+    packed_ = execution_.arena.allocate(sizeof(float) *
+                                        static_cast<size_t>(stores * (keys_size_ + values_size_)));
+    finite_ = execution_.arena.allocate(static_cast<size_t>(stores * tiles_));
+    worker_size_ = kStripRows * kKeyTile + kQueryBlock * value_padded_;
+    scratch_ = execution_.arena.allocate(
+        sizeof(float) * static_cast<size_t>(execution_.threads.size() * worker_size_));
+  }
+
+  Storage storage_of(int64_t store) const {
+    float* keys = reinterpret_cast<float*>(packed_.get()) + store * (keys_size_ + values_size_);
+    return {keys, keys + keys_size_, reinterpret_cast<bool*>(finite_.get()) + store * tiles_};
+  }
+
+  void pack_tile(int64_t b, int64_t g, int64_t tile, const Storage& to) const {
+    const KeyInterval needed = needed_[static_cast<size_t>(b)];
+    const int64_t first = tile * kKeyTile;
+    if (first >= needed.last || first + kKeyTile <= needed.first) return;
+    if (!problem_.packed_keys.data) {
+      pack_transposed_tile(problem_.key.row(b, g, 0), problem_.key.row_stride, shape_.keys,
+                           shape_.key_width, tile, to.keys + first * shape_.key_width);
+    }
+    if (!values_in_place_) {
+      to.finite[tile] = copy_rows(problem_.value.row(b, g, first), problem_.value.row_stride,
+                                  std::min(kKeyTile, shape_.keys - first), shape_.value_width,
+                                  to.values + first * value_padded_, value_padded_);
+    }
+  }
+
+  PackedHead packed_head(int64_t b, int64_t h, int worker) const {
+    const int64_t g = h / (shape_.heads / shape_.kv_heads);
+    const Storage storage = storage_of(pack_in_task_ ? worker : b * shape_.kv_heads + g);
+    if (pack_in_task_) {
+      for (int64_t tile = 0; tile < tiles_; ++tile) pack_tile(b, g, tile, storage);
+    }
+    const PackedKeys& packed = problem_.packed_keys;
+    return {
+        packed.data ? packed.data + b * packed.batch_stride + g * packed.head_stride : storage.keys,
+        values_in_place_ ? problem_.value.row(b, g, 0) : storage.values, storage.finite};
+  }
+
+  void attend_block(int64_t b, int64_t h, int64_t block, int worker) const {
+    const int64_t first = block * kQueryBlock;
+    const int64_t end = std::min(shape_.queries, first + kQueryBlock);
+    const int64_t live = std::clamp(live_queries(shape_, problem_.mask, b), first, end);
+    float* scores = reinterpret_cast<float*>(scratch_.get()) + worker * worker_size_;
+    float* sums = scores + kStripRows * kKeyTile;
+    RowState states[kQueryBlock];
+    std::fill(sums, sums + (end - first) * value_padded_, 0.0f);
+    const KeyInterval keys = visible_keys(shape_, problem_.mask, b, first, live - first);
+    if (keys.first < keys.last) {
+      const PackedHead head = packed_head(b, h, worker);
+      for (int64_t tile = keys.first / kKeyTile; tile * kKeyTile < keys.last; ++tile) {
+        for (int64_t row = first; row < live; row += kStripRows) {
+          const int64_t rows = std::min(kStripRows, live - row);
+          attend_strip(
+              {b, h, row, rows, 0, 0, 0, problem_.query.row(b, h, row), problem_.query.row_stride,
+               head.keys + tile * kKeyTile * shape_.key_width, scores},
+              tile, head, states + (row - first), sums + (row - first) * value_padded_);
+        }
+      }
+    }
+    for (int64_t i = first; i < end; ++i)
+      finish_row(b, h, i, states[i - first], sums + (i - first) * value_padded_);
+  }
+
+  // One strip of rows against one key tile.
+  void attend_strip(ScoreStrip strip, int64_t tile, const PackedHead& head, RowState* states,
+                    float* sums) const {
+    const KeyInterval keys =
+        visible_keys(shape_, problem_.mask, strip.b, strip.first_row, strip.rows);
+    if (keys.first >= (tile + 1) * kKeyTile || keys.last <= tile * kKeyTile) return;
+    set_columns(strip, tile, keys);
+    float factors[kStripRows];
+    score_strip(problem_, strip, ScoreStage::masked, factors);
+    for (int64_t r = 0; r < strip.rows; ++r) factors[r] = raise_maximum(states[r], factors[r]);
+    for (int64_t r = 0; r < strip.rows; ++r) {
+      float* row = strip.scores + r * kKeyTile;
+      states[r].sum += exponentiate(row, strip.begin, strip.end, shift_of(states[r].max));
+      if (problem_.dropout.probability > 0) {
+        float drops[kKeyTile];
+        drop_weights(problem_, strip, r, drops, row);
+      }
+    }
+    add_values(strip, keys, head, factors, sums);
+  }
+
+  // sums = factors * sums + weights * values, over the keys of the strip that anyone of its rows
+  // may see.
+  void add_values(const ScoreStrip& strip, KeyInterval keys, const PackedHead& head,
+                  const float* factors, float* sums) const {
+    const int64_t stride = values_in_place_ ? problem_.value.row_stride : value_padded_;
+    const int64_t begin = std::max(keys.first, strip.first_key);
+    const int64_t end = std::min(keys.last, strip.first_key + kKeyTile);
+    const TileOperands operands{strip.scores + begin - strip.first_key,
+                                kKeyTile,
+                                1,
+                                head.values + begin * stride,
+                                stride,
+                                end - begin,
+                                sums,
+                                value_padded_,
+                                factors};
+    const bool finite = values_in_place_ || head.finite[strip.first_key / kKeyTile];
+    strip_product<TileStart::scaled_output>(strip.rows, value_padded_, operands, finite);
+  }
+
+  void finish_row(int64_t b, int64_t h, int64_t i, const RowState& state, const float* sums) const {
+    const int64_t index = (b * shape_.heads + h) * shape_.queries + i;
+    if (outputs_.row_max) outputs_.row_max[index] = state.max;
+    if (outputs_.row_sum) outputs_.row_sum[index] = state.sum;
+    const float inverse = state.sum == 0 ? 0.0f : 1.0f / state.sum;
+    const float gate = problem_.gates ? problem_.gates[b * problem_.gate_batch_stride + h] : 1.0f;
+    float* ungated = outputs_.ungated.data ? outputs_.ungated.row(b, h, i) : nullptr;
+    float* output = outputs_.output.row(b, h, i);
+    for (int64_t e = 0; e < shape_.value_width; ++e) {
+      const float value = sums[e] * inverse;
+      if (ungated) ungated[e] = value;
+      output[e] = problem_.gates ? value * gate : value;
+    }
+  }
+
+  const Execution& execution_;
+  const AttentionProblem& problem_;
+  const AttentionOutputs& outputs_;
+  const AttentionShape& shape_;
+  std::vector<KeyInterval> needed_;  // per sequence: only what some row may see is packed
+  int64_t tiles_ = 0;
+  int64_t blocks_ = 0;
+  int64_t value_padded_ = 0;
+  bool values_in_place_ = false;
+  bool pack_in_task_ = false;
+  int64_t keys_size_ = 0;
+  int64_t values_size_ = 0;
+  int64_t worker_size_ = 0;
+  tensor::Block packed_, finite_, scratch_;
+};
+
+void run_forward(const Execution& execution, const AttentionProblem& problem,
+                 const AttentionOutputs& outputs) {
+  Forward(execution, problem, outputs).run();
+}
+
+}  // namespace headlight::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headlight::kernels {
+
+HWY_EXPORT(run_forward);
+
+void attention_forward(const Execution& execution, const AttentionProblem& problem,
+                       const AttentionOutputs& outputs) {
+  HWY_DYNAMIC_DISPATCH(run_forward)(execution, problem, outputs);
+}
+
+void append_packed_keys(const float* rows, int64_t row_stride, int64_t count, int64_t key_width,
+                        int64_t first, float* packed) {
+  for (int64_t j = 0; j < count; ++j) {
+    const int64_t key = first + j;
+    float* tile = packed + key / kKeyTile * kKeyTile * key_width + key % kKeyTile;
+    for (int64_t d = 0; d < key_width; ++d) tile[d * kKeyTile] = rows[j * row_stride + d];
+  }
+}
+
+}  // namespace headlight::kernels
+#endif  // HWY_ONCE

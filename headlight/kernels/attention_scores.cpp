@@ -1,0 +1,121 @@
+// Looking inside attention: scores and weights of chosen rows, by the forward pass's own score-tile
+// function.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "headlight/kernels/attention_scores.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "headlight/kernels/attention.h"
+#include "headlight/kernels/simd/attention-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headlight::kernels::HWY_NAMESPACE {
+
+// exp(score - row_max) / row_sum, and 0 where nothing is seen.
+HWY_INLINE void weights_of_row(float row_max, float row_sum, int64_t begin, int64_t end,
+                               float* row) {
+  const FloatTag d;
+  const FloatVec shift = hn::Set(d, row_max == kHidden ? 0.0f : row_max);
+  const FloatVec inverse = hn::Set(d, row_sum == 0 ? 0.0f : 1.0f / row_sum);
+  for (int64_t c = begin; c < end; c += kLanes) {
+    hn::StoreU(hn::Mul(exp_softmax(d, hn::Sub(hn::LoadU(d, row + c), shift)), inverse), d, row + c);
+  }
+}
+
+class Scores {
+ public:
+  Scores(const AttentionProblem& problem, const ScoreRequest& request, const float* row_max,
+         const float* row_sum, float* out, int64_t out_stride)
+      : problem_(problem),
+        request_(request),
+        row_max_(row_max),
+        row_sum_(row_sum),
+        out_(out),
+        out_stride_(out_stride) {}
+
+  // One key tile against all rows asked for. `packed` and `scores` are scratch for a tile of keys
+  // and a strip.
+  void run_tile(int64_t tile, float* packed, float* scores) const {
+    const AttentionShape& shape = problem_.shape;
+    const int64_t g = request_.head / (shape.heads / shape.kv_heads);
+    const PackedKeys& keys = problem_.packed_keys;
+    const float* tile_keys = packed;
+    if (keys.data) {
+      tile_keys = keys.data + request_.batch * keys.batch_stride + g * keys.head_stride +
+                  tile * kKeyTile * shape.key_width;
+    } else {
+      pack_transposed_tile(problem_.key.row(request_.batch, g, 0), problem_.key.row_stride,
+                           shape.keys, shape.key_width, tile, packed);
+    }
+    for (int64_t row = 0; row < request_.row_count; row += kTileRows) {
+      const int64_t first = request_.first_row + row;
+      ScoreStrip strip{request_.batch,
+                       request_.head,
+                       first,
+                       std::min<int64_t>(kTileRows, request_.row_count - row),
+                       0,
+                       0,
+                       0,
+                       problem_.query.row(request_.batch, request_.head, first),
+                       problem_.query.row_stride,
+                       tile_keys,
+                       scores};
+      set_columns(strip, tile, {0, shape.keys});
+      const bool weights = request_.stage == ScoreStage::weights;
+      score_strip(problem_, strip, weights ? ScoreStage::masked : request_.stage);
+      for (int64_t r = 0; r < strip.rows; ++r) write_row(strip, r, weights);
+    }
+  }
+
+ private:
+  void write_row(const ScoreStrip& strip, int64_t r, bool weights) const {
+    const AttentionShape& shape = problem_.shape;
+    float* row = strip.scores + r * kKeyTile;
+    const int64_t i = strip.first_row + r;
+    if (weights) {
+      const int64_t index = (strip.b * shape.heads + strip.h) * shape.queries + i;
+      weights_of_row(row_max_[index], row_sum_[index], strip.begin, strip.end, row);
+    }
+    const int64_t count = std::min(kKeyTile, shape.keys - strip.first_key);
+    std::copy(row, row + count, out_ + (i - request_.first_row) * out_stride_ + strip.first_key);
+  }
+
+  const AttentionProblem& problem_;
+  const ScoreRequest& request_;
+  const float* row_max_;
+  const float* row_sum_;
+  float* out_;
+  int64_t out_stride_;
+};
+
+void run_scores(const Execution& execution, const AttentionProblem& problem,
+                const ScoreRequest& request, const float* row_max, const float* row_sum, float* out,
+                int64_t out_stride) {
+  const Scores scores(problem, request, row_max, row_sum, out, out_stride);
+  const int64_t worker_size = kKeyTile * (problem.shape.key_width + kTileRows);
+  const tensor::Block block = execution.arena.allocate(
+      sizeof(float) * static_cast<size_t>(worker_size * execution.threads.size()));
+  float* scratch = reinterpret_cast<float*>(block.get());
+  const int64_t tiles = round_up(problem.shape.keys, kKeyTile) / kKeyTile;
+  execution.threads.parallel_for(tiles, [&](int64_t tile, int worker) {
+    float* packed = scratch + worker * worker_size;
+    scores.run_tile(tile, packed, packed + kKeyTile * problem.shape.key_width);
+  });
+}
+
+}  // namespace headlight::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headlight::kernels {
+
+HWY_EXPORT(run_scores);
+
+void attention_scores(const Execution& execution, const AttentionProblem& problem,
+                      const ScoreRequest& request, const float* row_max, const float* row_sum,
+                      float* out, int64_t out_stride) {
+  HWY_DYNAMIC_DISPATCH(run_scores)(execution, problem, request, row_max, row_sum, out, out_stride);
+}
+
+}  // namespace headlight::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,205 @@
+// The parts that attention's forward, backward and observation share: packed key and value tiles,
+// score strips, products on strips. Per-target header: include it inside foreach_target files only.
+#if defined(HEADLIGHT_KERNELS_SIMD_ATTENTION_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEADLIGHT_KERNELS_SIMD_ATTENTION_INL_H_
+#undef HEADLIGHT_KERNELS_SIMD_ATTENTION_INL_H_
+#else
+#define HEADLIGHT_KERNELS_SIMD_ATTENTION_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstring>
+
+#include "headlight/kernels/simd/mask-inl.h"
+#include "headlight/kernels/simd/pack-inl.h"
+#include "headlight/kernels/simd/random-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headlight::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int64_t round_up(int64_t count, int64_t unit) { return (count + unit - 1) / unit * unit; }
+constexpr int64_t round_down(int64_t count, int64_t unit) { return count / unit * unit; }
+
+// Copies rows, filling up with zeros to `padded` columns. Returns whether all numbers are finite: x
+// * 0 is 0 only then.
+HWY_INLINE bool copy_rows(const float* from, int64_t from_stride, int64_t rows, int64_t cols,
+                          float* to, int64_t padded) {
+  const FloatTag d;
+  FloatVec zeros = hn::Zero(d);
+  float tail = 0;
+  for (int64_t r = 0; r < rows; ++r, from += from_stride, to += padded) {
+    int64_t c = 0;
+    for (; c + kLanes <= cols; c += kLanes) {
+      const FloatVec x = hn::LoadU(d, from + c);
+      zeros = hn::MulAdd(x, hn::Zero(d), zeros);
+      hn::StoreU(x, d, to + c);
+    }
+    for (; c < cols; ++c) {
+      tail += from[c] * 0.0f;
+      to[c] = from[c];
+    }
+    std::fill(to + cols, to + padded, 0.0f);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, zeros)) + tail == 0.0f;
+}
+
+// Rows [tile * kKeyTile, ...) of `count` rows as (width x kKeyTile); columns past the last row are
+// zero.
+HWY_INLINE void pack_transposed_tile(const float* rows, int64_t row_stride, int64_t count,
+                                     int64_t width, int64_t tile, float* to) {
+  const int64_t first = tile * kKeyTile;
+  pack_panel({rows + first * row_stride, width, 1, std::min(kKeyTile, count - first), row_stride},
+             to, kKeyTile);
+}
+
+// c (m x cols) = start + a (m x depth) * b (depth x cols) for rows in groups of kTileRows and whole
+// vectors of columns. a, b and c as in TileOperands; m need not be at most kTileRows here.
+template <TileStart kStart>
+HWY_INLINE void strip_product(int64_t m, int64_t cols, const TileOperands& o) {
+  for (int64_t c = 0; c < cols; c += kTileCols) {
+    for (int64_t r = 0; r < m; r += kTileRows) {
+      TileOperands part = o;
+      part.a += r * o.a_row_stride;
+      part.b += c;
+      part.c += r * o.c_stride + c;
+      if constexpr (kStart == TileStart::scaled_output) part.row_factors += r;
+      const int64_t rows = std::min<int64_t>(kTileRows, m - r);
+      if (cols - c >= kTileCols) {
+        tile_of<kTileVectors, kStart>(rows, part);
+      } else {
+        tile_of<1, kStart>(rows, part);
+      }
+    }
+  }
+}
+
+// The same where b may hold NaN or infinity: a zero of a, which is what hides, meets nothing.
+template <TileStart kStart>
+HWY_NOINLINE void strip_product_skipping_zeros(int64_t m, int64_t cols, const TileOperands& o) {
+  const FloatTag d;
+  for (int64_t r = 0; r < m; ++r) {
+    for (int64_t c = 0; c < cols; c += kLanes) {
+      FloatVec sum = hn::Zero(d);
+      if constexpr (kStart != TileStart::zero) sum = hn::LoadU(d, o.c + r * o.c_stride + c);
+      if constexpr (kStart == TileStart::scaled_output)
+        sum = hn::Mul(sum, hn::Set(d, o.row_factors[r]));
+      for (int64_t k = 0; k < o.depth; ++k) {
+        const float a = o.a[r * o.a_row_stride + k * o.a_depth_stride];
+        if (a != 0.0f) sum = hn::MulAdd(hn::Set(d, a), hn::LoadU(d, o.b + k * o.b_stride + c), sum);
+      }
+      hn::StoreU(sum, d, o.c + r * o.c_stride + c);
+    }
+  }
+}
+
+template <TileStart kStart>
+HWY_INLINE void strip_product(int64_t m, int64_t cols, const TileOperands& o, bool finite) {
+  if (finite) {
+    strip_product<kStart>(m, cols, o);
+  } else {
+    strip_product_skipping_zeros<kStart>(m, cols, o);
+  }
+}
+
+// A group of query rows of one sequence and head against columns [begin, end) of one key tile;
+// begin and end are multiples of kTileCols. scores[r * kKeyTile + c] is row first_row + r, key
+// first_key + c.
+struct ScoreStrip {
+  int64_t b, h;
+  int64_t first_row, rows;
+  int64_t first_key;
+  int64_t begin, end;
+  const float* query;  // of first_row
+  int64_t query_stride;
+  const float* keys;  // the tile, (key_width x kKeyTile)
+  float* scores;
+};
+
+// Restricts a strip over tile `tile` to the columns that hold keys of the interval.
+HWY_INLINE void set_columns(ScoreStrip& strip, int64_t tile, KeyInterval keys) {
+  strip.first_key = tile * kKeyTile;
+  strip.begin = round_down(std::max<int64_t>(keys.first - strip.first_key, 0), kTileCols);
+  strip.end = round_up(std::min(keys.last - strip.first_key, kKeyTile), kTileCols);
+}
+
+HWY_INLINE void raw_scores(const AttentionProblem& problem, const ScoreStrip& s) {
+  const TileOperands operands{s.query,
+                              s.query_stride,
+                              1,
+                              s.keys + s.begin,
+                              kKeyTile,
+                              problem.shape.key_width,
+                              s.scores + s.begin,
+                              kKeyTile,
+                              nullptr};
+  strip_product<TileStart::zero>(s.rows, s.end - s.begin, operands);
+}
+
+// c * tanh(s / c) of one row.
+HWY_INLINE void cap_row(float softcap, int64_t begin, int64_t end, float* row) {
+  const FloatTag d;
+  const FloatVec cap = hn::Set(d, softcap);
+  const FloatVec inverse = hn::Set(d, 1.0f / softcap);
+  for (int64_t c = begin; c < end; c += kLanes) {
+    hn::StoreU(hn::Mul(cap, tanh(d, hn::Mul(hn::LoadU(d, row + c), inverse))), d, row + c);
+  }
+}
+
+// Scales a row and returns its largest score.
+HWY_INLINE float scale_row(float scale, int64_t begin, int64_t end, float* HWY_RESTRICT row) {
+  const FloatTag d;
+  const FloatVec factor = hn::Set(d, scale);
+  FloatVec largest = hn::Set(d, kHidden);
+  for (int64_t c = begin; c < end; c += kLanes) {
+    const FloatVec score = hn::Mul(hn::LoadU(d, row + c), factor);
+    largest = hn::Max(largest, score);
+    hn::StoreU(score, d, row + c);
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, largest));
+}
+
+// The score-tile function: every score that is ever used or shown comes from here. With `largest`,
+// each row's largest score is written there.
+HWY_INLINE void score_strip(const AttentionProblem& problem, const ScoreStrip& s, ScoreStage stage,
+                            float* largest = nullptr) {
+  raw_scores(problem, s);
+  if (stage == ScoreStage::raw) return;
+  const AttentionMask& mask = problem.mask;
+  const bool element_masks = mask.bias || mask.keep || mask.forbid;
+  for (int64_t r = 0; r < s.rows; ++r) {
+    float* row = s.scores + r * kKeyTile;
+    float row_largest = scale_row(problem.scale, s.begin, s.end, row);
+    const bool cap = problem.softcap > 0 && stage != ScoreStage::scaled;
+    if (cap) cap_row(problem.softcap, s.begin, s.end, row);
+    bool masked = false;
+    if (stage == ScoreStage::masked) {
+      const KeyInterval keys = visible_keys(problem.shape, mask, s.b, s.first_row + r);
+      masked =
+          element_masks || keys.first > s.first_key + s.begin || keys.last < s.first_key + s.end;
+      if (masked)
+        mask_row(problem, {s.b, s.h, s.first_row + r, s.first_key, s.begin, s.end}, keys, row);
+    }
+    if (largest) largest[r] = cap || masked ? largest_score(row, s.begin, s.end) : row_largest;
+  }
+}
+
+// Multiplies the weights of columns [begin, end) of one row by their dropout factors.
+HWY_INLINE void drop_weights(const AttentionProblem& problem, const ScoreStrip& s, int64_t r,
+                             float* factors, float* row) {
+  const AttentionDropout& dropout = problem.dropout;
+  const int64_t sequence = dropout.sequences ? dropout.sequences[s.b] : s.b;
+  dropout_factors(dropout.key, static_cast<uint32_t>(s.first_row + r), static_cast<uint32_t>(s.h),
+                  static_cast<uint32_t>(sequence), s.first_key + s.begin, s.end - s.begin,
+                  dropout.probability, factors);
+  const FloatTag d;
+  for (int64_t c = s.begin; c < s.end; c += kLanes) {
+    hn::StoreU(hn::Mul(hn::LoadU(d, row + c), hn::LoadU(d, factors + c - s.begin)), d, row + c);
+  }
+}
+
+}  // namespace headlight::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
