@@ -1,0 +1,31 @@
+#!/bin/sh
+# install_test.sh BUILD: installs a build, moves the installed tree, and uses it from another project by find_package and by pkg-config.
+set -eux
+build=$(cd -- "$1" && pwd)
+consumer=$(cd -- "$(dirname -- "$0")/consumer" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cmake --install "$build" --prefix "$work/first"
+mv "$work/first" "$work/moved"
+prefix=$work/moved
+"$prefix/bin/headlight" --version
+
+# No header of the modules' insides is installed, and none points outside the installed tree.
+test -z "$(find "$prefix/include" -name '*-inl.h' -o -name reference -o -name simd)"
+for header in $(cd "$prefix/include" && find headlight -name '*.h'); do
+  for included in $(sed -n 's/^#include "\(headlight\/[^"]*\)".*/\1/p' "$prefix/include/$header"); do
+    test -e "$prefix/include/$included"
+  done
+done
+
+cmake -S "$consumer" -B "$work/cmake" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix"
+ninja -C "$work/cmake"
+"$work/cmake/consumer"
+"$work/cmake/consumer_of_modules"
+
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+test "$(pkg-config --modversion headlight)" = "$("$prefix/bin/headlight" --version | sed 's/.* //')"
+# shellcheck disable=SC2046  # the flags are words
+c++ -std=c++20 "$consumer/consumer.cpp" $(pkg-config --cflags --libs headlight) -o "$work/consumer"
+"$work/consumer"
