@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headlight/tensor/arena.h"
+#include "headlight/tensor/convert.h"
 #include "headlight/tensor/shape.h"
 #include "headlight/tensor/views.h"
 
