@@ -2,6 +2,7 @@
 // when absent.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "headlight/autograd/value.h"
@@ -37,8 +38,9 @@ class Intervention {
   virtual void change(std::string_view place, tensor::Tensor& values) = 0;
 };
 
-// Shows `values` to the Context's observer as "<prefix>.<name>" (or "<name>" when the prefix is
-// empty), if there is one that wants it.
+// "<prefix>.<name>", or "<name>" when the prefix is empty.
+std::string place_name(std::string_view prefix, std::string_view name);
+// Shows `values` to the Context's observer as "<prefix>.<name>", if there is one that wants it.
 void observe(Context& context, std::string_view prefix, std::string_view name,
              const tensor::Tensor& values);
 // `value`, or what the Context's intervention makes of it at "<prefix>.<name>".

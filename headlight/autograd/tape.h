@@ -26,9 +26,14 @@ class Node {
   // Adds an output's gradient, unchanged, to `to` (may be null); without a copy where nobody else
   // can see it.
   void pass_on(Context& context, const std::shared_ptr<Gradient>& to, size_t output = 0) const;
+  // Memory for what is computed from an output's gradient element by element: the gradient's own
+  // where nobody else can see it, else new.
+  tensor::Tensor workspace(Context& context, size_t output = 0) const;
 
  private:
   friend class Tape;
+  bool alone(size_t output) const { return outputs_[output].use_count() == 1; }
+
   std::vector<std::shared_ptr<Gradient>> outputs_;
 };
 

@@ -12,9 +12,4 @@ namespace headlight::autograd {
 Value cross_entropy(Context& context, const Value& logits, const tensor::Tensor& targets,
                     const kernels::CrossEntropyOptions& options = {});
 
-// How many of the targets count; throws Error naming the first that is neither a class nor ignored.
-// `what` is the operation.
-int64_t counted_targets(const char* what, const tensor::Tensor& targets, int64_t classes,
-                        const kernels::CrossEntropyOptions& options);
-
 }  // namespace headlight::autograd

@@ -1,0 +1,41 @@
+// Asking an observer or an intervention before any work is done for it.
+#include "headlight/autograd/observer.h"
+
+#include <cstring>
+
+#include "headlight/autograd/checks.h"
+#include "headlight/autograd/context.h"
+
+namespace headlight::autograd {
+
+RowRange Observer::rows(std::string_view /*place*/, int64_t queries) { return {0, queries}; }
+
+std::string place_name(std::string_view prefix, std::string_view name) {
+  std::string place(prefix);
+  if (!place.empty()) place += '.';
+  return place += name;
+}
+
+void observe(Context& context, std::string_view prefix, std::string_view name,
+             const tensor::Tensor& values) {
+  if (context.observer == nullptr) return;
+  const std::string place = place_name(prefix, name);
+  if (context.observer->wants(place)) {
+    context.observer->see(place, values.contiguous(context.arena));
+  }
+}
+
+Value intervene(Context& context, std::string_view prefix, std::string_view name,
+                const Value& value) {
+  if (context.intervention == nullptr) return value;
+  const std::string place = place_name(prefix, name);
+  if (!context.intervention->changes(place)) return value;
+  const tensor::Tensor original = value.data().contiguous(context.arena);
+  auto changed = tensor::Tensor::uninitialized(context.arena, value.data().dtype(), value.shape());
+  std::memcpy(changed.raw(), original.raw(), original.bytes());
+  context.intervention->change(place, changed);
+  check_same_shape("intervention", place, changed, "the original", original);
+  return value.with_data(changed);
+}
+
+}  // namespace headlight::autograd

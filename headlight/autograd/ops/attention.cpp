@@ -1,0 +1,74 @@
+// attention: the fused kernel, forward and backward.
+#include "headlight/autograd/ops/attention.h"
+
+#include "headlight/autograd/ops/attention_run.h"
+#include "headlight/autograd/tape.h"
+
+namespace headlight::autograd {
+namespace {
+
+using tensor::Tensor;
+
+struct AttentionNode : Node {
+  AttentionInputs inputs;
+  AttentionResults results;
+  AttentionTargets targets;
+
+  // With weights w, gate g, O the ungated output and dO the gradient of the gated one:
+  // dV += w^T g dO;  ds = w * (g dO V^T - g sum(dO * O));  dbias += ds;  through cap and scale,
+  // dQ += ds' K and dK += ds'^T Q;  dg += sum(dO * O). The weights are computed again, tile by
+  // tile.
+  void backward(Context& context) override {
+    AttentionGradientMemory memory(context, inputs, targets);
+    kernels::attention_backward(context.execution(), inputs.problem(),
+                                results.outputs(inputs.shape.heads),
+                                output_gradient().heads(inputs.shape.heads), memory.views());
+    memory.finish(context);
+  }
+};
+
+// Runs the kernel on complete inputs and shows the observer what it wants.
+AttentionResults run(Context& context, const AttentionInputs& inputs, std::string_view place,
+                     bool record) {
+  const bool keeps_ungated = inputs.gates.defined() && (record || context.observer != nullptr);
+  AttentionResults results(context, inputs, keeps_ungated);
+  const kernels::AttentionProblem problem = inputs.problem();
+  kernels::attention_forward(context.execution(), problem, results.outputs(inputs.shape.heads));
+  observe_attention(context, place, inputs, results,
+                    [&](const kernels::ScoreRequest& request, float* out, int64_t out_stride) {
+                      kernels::attention_scores(context.execution(), problem, request,
+                                                results.row_max.data<float>(),
+                                                results.row_sum.data<float>(), out, out_stride);
+                    });
+  return results;
+}
+
+}  // namespace
+
+Value attention(Context& context, const Value& query, const Value& key, const Value& value,
+                const AttentionOptions& options) {
+  AttentionInputs inputs =
+      checked_attention("attention", query.data(), key.data(), value.data(), options);
+  const Value gates = effective_gates(context, options, inputs.shape.heads);
+  set_attention_options(context, "attention", inputs, options, gates);
+  const bool record = recording(context, {&query, &key, &value, &options.bias, &gates});
+  AttentionResults results = run(context, inputs, options.place, record);
+  if (!record) return Value::leaf(results.output);
+  auto node = std::make_unique<AttentionNode>();
+  const Tensor output = results.output;
+  node->inputs = std::move(inputs);
+  node->results = std::move(results);
+  node->targets = {query.gradient(), key.gradient(), value.gradient(), options.bias.gradient(),
+                   gates.gradient()};
+  return context.tape->record(std::move(node), output);
+}
+
+Tensor cached_attention(Context& context, const Tensor& query, const CachedKeyValues& cache,
+                        const AttentionOptions& options) {
+  AttentionInputs inputs = checked_attention("attention", query, cache, options);
+  const Value gates = effective_gates(context, options, inputs.shape.heads);
+  set_attention_options(context, "attention", inputs, options, gates);
+  return run(context, inputs, options.place, false).output;
+}
+
+}  // namespace headlight::autograd

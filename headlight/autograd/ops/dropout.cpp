@@ -1,0 +1,40 @@
+// dropout: the draw is made again in backward, no mask is kept.
+#include "headlight/autograd/ops/dropout.h"
+
+#include "headlight/autograd/checks.h"
+#include "headlight/autograd/tape.h"
+
+namespace headlight::autograd {
+namespace {
+
+using tensor::Tensor;
+
+struct DropoutNode : Node {
+  kernels::DropoutDraw draw;
+  std::shared_ptr<Gradient> d_x;
+
+  // y = x * keep / (1 - probability):  dx += dy * keep / (1 - probability).
+  void backward(Context& context) override {
+    const Gradient::Target target = d_x->target(context);
+    kernels::dropout(context.execution(), draw, output_gradient().matrix(), target.tensor.matrix(),
+                     target.accumulate);
+  }
+};
+
+}  // namespace
+
+Value dropout(Context& context, const Value& x, float probability, std::string_view place) {
+  check_probability("dropout", probability);
+  check_rows("dropout", "input", x.data());
+  if (!context.training || probability == 0) return x;
+  const kernels::DropoutDraw draw{.probability = probability, .key = context.random_key(place)};
+  Tensor y = Tensor::uninitialized(context.arena, tensor::DType::f32, x.shape());
+  kernels::dropout(context.execution(), draw, x.data().matrix(), y.matrix(), false);
+  if (!recording(context, {&x})) return Value::leaf(y);
+  auto node = std::make_unique<DropoutNode>();
+  node->draw = draw;
+  node->d_x = x.gradient();
+  return context.tape->record(std::move(node), y);
+}
+
+}  // namespace headlight::autograd

@@ -1,0 +1,151 @@
+// linear: one product forward, two backward, with bias and activation in the product's epilogue.
+#include "headlight/autograd/ops/linear.h"
+
+#include "headlight/autograd/checks.h"
+#include "headlight/autograd/observer.h"
+#include "headlight/autograd/tape.h"
+
+namespace headlight::autograd {
+namespace {
+
+using kernels::Activation;
+using tensor::DType;
+using tensor::Tensor;
+
+struct LinearNode : Node {
+  Tensor x;
+  Tensor weight;
+  Tensor hidden;  // before the activation; for relu the result, which has the same sign
+  WeightLayout layout = WeightLayout::out_in;
+  Activation activation = Activation::none;
+  kernels::PackedMatrix packed_backward;
+  std::shared_ptr<Gradient> d_x, d_weight, d_bias;
+
+  // z = x W + b, y = f(z):  dz = dy * f'(z);  dx += dz W^T;  dW += x^T dz;  db += sum of dz's rows.
+  void backward(Context& context) override {
+    const Tensor dz = hidden_gradient(context);
+    if (d_x) add_input_gradient(context, dz);
+    if (d_weight) add_weight_gradient(context, dz);
+    if (d_bias) {
+      kernels::add_column_sums(context.execution(), dz.matrix(),
+                               d_bias->sum(context).data<float>());
+    }
+  }
+
+  Tensor hidden_gradient(Context& context) const {
+    const Tensor dy = output_gradient();
+    if (activation == Activation::none) return dy;
+    Tensor dz = workspace(context);
+    kernels::activation_backward(context.execution(), activation, hidden.data<float>(),
+                                 dy.data<float>(), dz.data<float>(), dy.elements());
+    return dz;
+  }
+
+  void add_input_gradient(Context& context, const Tensor& dz) const {
+    const Gradient::Target target = d_x->target(context);
+    const kernels::Epilogue epilogue{.accumulate = target.accumulate};
+    if (packed_backward.defined()) {
+      kernels::matmul(context.execution(), dz.matrix(), packed_backward, target.tensor.matrix(),
+                      epilogue);
+    } else {
+      kernels::matmul(context.execution(), dz.matrix(), backward_operand(weight, layout),
+                      target.tensor.matrix(), epilogue);
+    }
+  }
+
+  void add_weight_gradient(Context& context, const Tensor& dz) const {
+    const Gradient::Target target = d_weight->target(context);
+    const kernels::Epilogue epilogue{.accumulate = target.accumulate};
+    const bool out_in = layout == WeightLayout::out_in;
+    const tensor::ConstMatrixView left = out_in ? dz.matrix() : x.matrix();
+    const tensor::ConstMatrixView right = out_in ? x.matrix() : dz.matrix();
+    kernels::matmul(context.execution(), left.transposed(), right, target.tensor.matrix(),
+                    epilogue);
+  }
+};
+
+void check_packed(const char* input, const kernels::PackedMatrix& packed,
+                  tensor::ConstMatrixView operand) {
+  if (!packed.defined() || (packed.rows() == operand.rows && packed.cols() == operand.cols)) return;
+  refuse("linear", input,
+         "is " + tensor::Shape{packed.rows(), packed.cols()}.text() + ", the weight needs " +
+             tensor::Shape{operand.rows, operand.cols}.text());
+}
+
+void check_linear(const Value& x, const Value& weight, const Value& bias,
+                  const LinearOptions& options) {
+  check_rows("linear", "input", x.data());
+  check_rows("linear", "weight", weight.data());
+  if (weight.rank() != 2) {
+    refuse("linear", "weight", "shape is " + weight.shape().text() + ", rank 2 is needed");
+  }
+  const tensor::ConstMatrixView operand = forward_operand(weight.data(), options.layout);
+  if (x.size(-1) != operand.rows) {
+    refuse("linear", "weight",
+           "shape is " + weight.shape().text() + " for " + std::to_string(operand.rows) +
+               " inputs, input rows have " + std::to_string(x.size(-1)));
+  }
+  if (bias.defined()) {
+    check_vector("linear", "bias", bias.data(), operand.cols,
+                 "the weight has " + std::to_string(operand.cols) + " outputs");
+  }
+  check_packed("packed", options.packed, operand);
+  check_packed("packed_backward", options.packed_backward,
+               backward_operand(weight.data(), options.layout));
+}
+
+}  // namespace
+
+tensor::ConstMatrixView forward_operand(const Tensor& weight, WeightLayout layout) {
+  const tensor::ConstMatrixView matrix = weight.matrix();
+  return layout == WeightLayout::in_out ? matrix : matrix.transposed();
+}
+
+tensor::ConstMatrixView backward_operand(const Tensor& weight, WeightLayout layout) {
+  return forward_operand(weight, layout).transposed();
+}
+
+Value linear(Context& context, const Value& x, const Value& weight, const Value& bias,
+             const LinearOptions& options) {
+  check_linear(x, weight, bias, options);
+  const tensor::ConstMatrixView operand = forward_operand(weight.data(), options.layout);
+  const tensor::Shape shape = x.shape().with(-1, operand.cols);
+  Tensor y = Tensor::uninitialized(context.arena, DType::f32, shape);
+
+  const bool record = recording(context, {&x, &weight, &bias});
+  const bool observed = context.observer != nullptr && !options.hidden_place.empty() &&
+                        context.observer->wants(options.hidden_place);
+  const Activation activation = options.activation;
+  const bool keeps_hidden =
+      record && (activation == Activation::gelu || activation == Activation::gelu_tanh);
+  Tensor hidden;
+  if (observed || keeps_hidden) {
+    hidden = Tensor::uninitialized(context.arena, DType::f32, shape);
+  }
+
+  const kernels::Epilogue epilogue{
+      .bias = bias.defined() ? bias.data().data<float>() : nullptr,
+      .before_activation = hidden.defined() ? hidden.data<float>() : nullptr,
+      .activation = activation};
+  if (options.packed.defined()) {
+    kernels::matmul(context.execution(), x.data().matrix(), options.packed, y.matrix(), epilogue);
+  } else {
+    kernels::matmul(context.execution(), x.data().matrix(), operand, y.matrix(), epilogue);
+  }
+  if (observed) context.observer->see(options.hidden_place, hidden);
+  if (!record) return Value::leaf(y);
+
+  auto node = std::make_unique<LinearNode>();
+  if (weight.requires_grad()) node->x = x.data();
+  node->weight = weight.data();
+  node->hidden = keeps_hidden ? hidden : (activation == Activation::relu ? y : Tensor());
+  node->layout = options.layout;
+  node->activation = activation;
+  node->packed_backward = options.packed_backward;
+  node->d_x = x.gradient();
+  node->d_weight = weight.gradient();
+  node->d_bias = bias.gradient();
+  return context.tape->record(std::move(node), y);
+}
+
+}  // namespace headlight::autograd

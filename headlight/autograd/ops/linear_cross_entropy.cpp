@@ -1,0 +1,114 @@
+// linear_cross_entropy: logits of one chunk of rows at a time; the loss, then the gradients from
+// the same memory, then the next chunk.
+#include "headlight/autograd/ops/linear_cross_entropy.h"
+
+#include <algorithm>
+#include <string>
+
+#include "headlight/autograd/checks.h"
+#include "headlight/autograd/ops/loss.h"
+#include "headlight/autograd/tape.h"
+
+namespace headlight::autograd {
+namespace {
+
+using tensor::ConstMatrixView;
+using tensor::DType;
+using tensor::MatrixView;
+using tensor::Tensor;
+
+// Logits of a chunk take 64 MB at most (but one tile of rows at least): large enough that the
+// weight's gradient is not read and written too often, small against the weights of a model with
+// many classes.
+constexpr int64_t kChunkElements = int64_t{1} << 24;
+constexpr int64_t kRowTile = 64;
+
+int64_t chunk_rows(int64_t classes) {
+  const int64_t rows = kChunkElements / std::max<int64_t>(classes, 1) / kRowTile * kRowTile;
+  return std::max(rows, kRowTile);
+}
+
+template <class T>
+tensor::Matrix<T> rows_of(const tensor::Matrix<T>& whole, int64_t first, int64_t count) {
+  return {whole.data + first * whole.row_stride, count, whole.cols, whole.row_stride, 1};
+}
+
+struct Gradients {
+  Tensor x;       // absent when not wanted
+  Tensor weight;  // absent when not wanted
+  bool any() const { return x.defined() || weight.defined(); }
+};
+
+// z = x W^T, dz = (softmax(z) - targets) / counted, per chunk:  dx = dz W;  dW += dz^T x.
+void add_chunk_gradients(Context& context, ConstMatrixView dz, ConstMatrixView x,
+                         ConstMatrixView weight, const Gradients& gradients, int64_t first) {
+  if (gradients.x.defined()) {
+    kernels::matmul(context.execution(), dz, weight, rows_of(gradients.x.matrix(), first, dz.rows));
+  }
+  if (gradients.weight.defined()) {
+    kernels::matmul(context.execution(), dz.transposed(), x, gradients.weight.matrix(),
+                    {.accumulate = first > 0});
+  }
+}
+
+// Returns the losses of all rows; fills the gradients that are there.
+Tensor run_chunks(Context& context, ConstMatrixView x, ConstMatrixView weight,
+                  const CountedTargets& counted, const kernels::CrossEntropyOptions& options,
+                  const Gradients& gradients) {
+  Tensor losses = Tensor::uninitialized(context.arena, DType::f32, {x.rows});
+  const int64_t chunk = std::min(chunk_rows(weight.rows), x.rows);
+  const Tensor logits = Tensor::uninitialized(context.arena, DType::f32, {chunk, weight.rows});
+  const bool packs = x.rows > chunk;
+  const kernels::PackedMatrix packed =
+      packs ? kernels::PackedMatrix(context.execution(), weight.transposed())
+            : kernels::PackedMatrix();
+  int64_t first = 0;
+  do {  // once even without rows: the weight's gradient is zero then
+    const int64_t count = std::min(chunk, x.rows - first);
+    const MatrixView z = rows_of(logits.matrix(), 0, count);
+    const ConstMatrixView rows = rows_of(x, first, count);
+    if (packs) {
+      kernels::matmul(context.execution(), rows, packed, z);
+    } else {
+      kernels::matmul(context.execution(), rows, weight.transposed(), z);
+    }
+    kernels::cross_entropy(context.execution(), z, counted.targets.data<int64_t>() + first, options,
+                           losses.data<float>() + first, counted.factor(),
+                           gradients.any() ? z : MatrixView());
+    add_chunk_gradients(context, z, rows, weight, gradients, first);
+    first += chunk;
+  } while (first < x.rows);
+  return losses;
+}
+
+}  // namespace
+
+Value linear_cross_entropy(Context& context, const Value& x, const Value& weight,
+                           const Tensor& targets, const kernels::CrossEntropyOptions& options) {
+  constexpr const char* kName = "linear_cross_entropy";
+  check_rows(kName, "input", x.data());
+  check_rows(kName, "weight", weight.data());
+  if (weight.rank() != 2 || weight.size(1) != x.size(-1)) {
+    refuse(kName, "weight",
+           "shape is " + weight.shape().text() + ", input rows have " + std::to_string(x.size(-1)));
+  }
+  const CountedTargets counted(kName, targets, x.data(), weight.size(0), options);
+  const bool record = recording(context, {&x, &weight});
+  Gradients gradients;
+  if (record && x.requires_grad()) {
+    gradients.x = Tensor::uninitialized(context.arena, DType::f32, x.shape());
+  }
+  if (record && weight.requires_grad()) {
+    gradients.weight = Tensor::uninitialized(context.arena, DType::f32, weight.shape());
+  }
+  const Tensor losses =
+      run_chunks(context, x.data().matrix(), weight.data().matrix(), counted, options, gradients);
+  Tensor loss = counted.mean(context, losses);
+  if (!record) return Value::leaf(loss);
+  auto node = std::make_unique<LossNode>();
+  if (gradients.x.defined()) node->add(gradients.x, x.gradient());
+  if (gradients.weight.defined()) node->add(gradients.weight, weight.gradient());
+  return context.tape->record(std::move(node), loss);
+}
+
+}  // namespace headlight::autograd
