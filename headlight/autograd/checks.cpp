@@ -2,7 +2,10 @@
 #include "headlight/autograd/checks.h"
 
 namespace headlight::autograd {
-namespace {
+
+void refuse(std::string_view operation, std::string_view input, const std::string& why) {
+  throw base::Error(base::ErrorKind::bad_input, operation, input, why);
+}
 
 void check_type(std::string_view operation, std::string_view input, const tensor::Tensor& x,
                 tensor::DType dtype) {
@@ -10,12 +13,6 @@ void check_type(std::string_view operation, std::string_view input, const tensor
   if (x.dtype() == dtype) return;
   refuse(operation, input,
          std::string("is ") + name_of(x.dtype()) + ", " + name_of(dtype) + " is needed");
-}
-
-}  // namespace
-
-void refuse(std::string_view operation, std::string_view input, const std::string& why) {
-  throw base::Error(base::ErrorKind::bad_input, operation, input, why);
 }
 
 bool is_matrix(const tensor::Tensor& x) {

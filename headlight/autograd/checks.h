@@ -13,6 +13,9 @@ namespace headlight::autograd {
 [[noreturn]] void refuse(std::string_view operation, std::string_view input,
                          const std::string& why);
 
+// There and of this type.
+void check_type(std::string_view operation, std::string_view input, const tensor::Tensor& x,
+                tensor::DType dtype);
 // There, float32 and readable as rows of adjacent numbers (Tensor::matrix).
 void check_rows(std::string_view operation, std::string_view input, const tensor::Tensor& x);
 // There, float32, contiguous and of shape [size]; `expected` ends the message, e.g. "input rows

@@ -1,31 +1,22 @@
-// Checks of attention's inputs and their translation for the kernels.
+// Query, key and value of attention: checked, and translated for the kernels.
 #include "headlight/autograd/ops/attention_inputs.h"
 
-#include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "headlight/autograd/checks.h"
-#include "headlight/autograd/observer.h"
 
 namespace headlight::autograd {
 namespace {
 
-using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
 
-std::string text(int64_t number) { return std::to_string(number); }
-
 void check_heads_tensor(std::string_view operation, std::string_view input, const Tensor& x,
                         int rank) {
-  if (!x.defined()) refuse(operation, input, "is missing");
-  if (x.dtype() != DType::f32) {
-    refuse(operation, input, std::string("is ") + name_of(x.dtype()) + ", f32 is needed");
-  }
+  check_type(operation, input, x, tensor::DType::f32);
   if (x.rank() != rank) {
     refuse(operation, input,
-           "shape is " + x.shape().text() + ", rank " + text(rank) + " is needed");
+           "shape is " + x.shape().text() + ", rank " + std::to_string(rank) + " is needed");
   }
   if (x.stride(-1) != 1 && x.size(-1) > 1) {
     refuse(operation, input, "shape " + x.shape().text() + " has a last axis that is not adjacent");
@@ -38,7 +29,8 @@ int64_t head_width(std::string_view operation, std::string_view input, const Ten
   if (x.rank() == 4) return x.size(3);
   if (x.size(2) % heads != 0) {
     refuse(operation, input,
-           "width " + text(x.size(2)) + " cannot be split into " + text(heads) + " heads");
+           "width " + std::to_string(x.size(2)) + " cannot be split into " + std::to_string(heads) +
+               " heads");
   }
   return x.size(2) / heads;
 }
@@ -49,7 +41,7 @@ int64_t head_count(std::string_view operation, std::string_view input, const Ten
   if (x.rank() == 3) return given;
   if (given != unset && given != x.size(1)) {
     refuse(operation, input,
-           "shape is " + x.shape().text() + ", " + text(given) + " heads are asked for");
+           "shape is " + x.shape().text() + ", " + std::to_string(given) + " heads are asked for");
   }
   return x.size(1);
 }
@@ -61,7 +53,7 @@ void check_query(std::string_view operation, const Tensor& query, const Attentio
   check_heads_tensor(operation, "query", query, query.defined() ? query.rank() : 3);
   if (options.heads < 1 || options.kv_heads < 0) {
     refuse(operation, "heads",
-           text(options.heads) + " heads and " + text(options.kv_heads) +
+           std::to_string(options.heads) + " heads and " + std::to_string(options.kv_heads) +
                " key/value heads, at least 1 is needed");
   }
 }
@@ -69,7 +61,8 @@ void check_query(std::string_view operation, const Tensor& query, const Attentio
 void check_groups(std::string_view operation, int64_t heads, int64_t kv_heads) {
   if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0) {
     refuse(operation, "kv_heads",
-           text(heads) + " heads cannot share " + text(kv_heads) + " key/value heads evenly");
+           std::to_string(heads) + " heads cannot share " + std::to_string(kv_heads) +
+               " key/value heads evenly");
   }
 }
 
@@ -77,88 +70,8 @@ void check_equal(std::string_view operation, std::string_view input, const char*
                  std::string_view other, int64_t expected) {
   if (size == expected) return;
   refuse(operation, input,
-         std::string(what) + " is " + text(size) + ", " + std::string(other) + " has " +
-             text(expected));
-}
-
-void check_broadcast(std::string_view operation, std::string_view input, const Tensor& x,
-                     DType dtype, const kernels::AttentionShape& s) {
-  if (x.dtype() != dtype) {
-    refuse(operation, input,
-           std::string("is ") + name_of(x.dtype()) + ", " + name_of(dtype) + " is needed");
-  }
-  const Shape full = x.rank() == 2   ? Shape{s.queries, s.keys}
-                     : x.rank() == 3 ? Shape{s.batch, s.queries, s.keys}
-                                     : Shape{s.batch, s.heads, s.queries, s.keys};
-  bool fits = x.rank() == full.rank();
-  for (int axis = 0; fits && axis < full.rank(); ++axis) {
-    fits = x.size(axis) == full[axis] || x.size(axis) == 1;
-  }
-  if (!fits) {
-    refuse(operation, input,
-           "shape is " + x.shape().text() + ", " + full.text() + " with any axis 1 is needed");
-  }
-}
-
-// i64 of one of the shapes (the second may be the same), each value within 0 and `limit` (when it
-// is not negative).
-Tensor checked_lengths(std::string_view operation, std::string_view input, const Tensor& given,
-                       const Shape& shape, const Shape& other_shape, int64_t limit) {
-  const Tensor lengths = checked_integers(operation, input, given);
-  if (lengths.shape() != shape && lengths.shape() != other_shape) {
-    refuse(operation, input,
-           "shape is " + lengths.shape().text() + ", " + shape.text() +
-               (shape == other_shape ? "" : " or " + other_shape.text()) + " is needed");
-  }
-  const int64_t* values = lengths.data<int64_t>();
-  for (int64_t i = 0; limit >= 0 && i < lengths.elements(); ++i) {
-    if (values[i] >= 0 && values[i] <= limit) continue;
-    refuse(operation, input,
-           text(values[i]) + " at position " + text(i) + " is not within 0 and " + text(limit));
-  }
-  return lengths;
-}
-
-void set_lengths(std::string_view operation, AttentionInputs& inputs,
-                 const AttentionOptions& options) {
-  const kernels::AttentionShape& s = inputs.shape;
-  const Shape per_sequence{s.batch};
-  if (options.past.defined()) {
-    inputs.past = checked_lengths(operation, "past", options.past, per_sequence, per_sequence, -1);
-  }
-  if (options.valid_lens.defined()) {
-    inputs.valid_lens = checked_lengths(operation, "valid_lens", options.valid_lens, per_sequence,
-                                        {s.batch, s.queries}, s.keys);
-  }
-  if (options.query_lens.defined()) {
-    inputs.query_lens = checked_lengths(operation, "query_lens", options.query_lens, per_sequence,
-                                        per_sequence, s.queries);
-  }
-}
-
-void check_gates(std::string_view operation, const Tensor& gates,
-                 const kernels::AttentionShape& s) {
-  if (gates.dtype() == DType::f32 && gates.is_contiguous() &&
-      (gates.shape() == Shape{s.heads} || gates.shape() == Shape{s.batch, s.heads})) {
-    return;
-  }
-  refuse(operation, "gates",
-         std::string(name_of(gates.dtype())) + " of shape " + gates.shape().text() + ", f32 " +
-             Shape{s.heads}.text() + " or " + Shape{s.batch, s.heads}.text() + " is needed");
-}
-
-void check_numbers(std::string_view operation, const AttentionOptions& options) {
-  if (!(options.softcap >= 0) || std::isinf(options.softcap)) {
-    refuse(operation, "softcap",
-           "is " + std::to_string(options.softcap) + ", it must be 0 or positive");
-  }
-  if (options.scale && !std::isfinite(*options.scale)) {
-    refuse(operation, "scale", "is " + std::to_string(*options.scale) + ", it must be finite");
-  }
-  if (options.window < 0) {
-    refuse(operation, "window", "is " + text(options.window) + ", it must be 0 (none) or positive");
-  }
-  check_probability(operation, options.dropout);
+         std::string(what) + " is " + std::to_string(size) + ", " + std::string(other) + " has " +
+             std::to_string(expected));
 }
 
 template <class T>
@@ -250,45 +163,6 @@ AttentionInputs checked_attention(std::string_view operation, const Tensor& quer
   check_equal(operation, "keys", "the width of a head", cache.key_width, "the query", s.key_width);
   s.value_width = cache.values.size(3);
   return inputs;
-}
-
-Value effective_gates(Context& context, const AttentionOptions& options, int64_t heads) {
-  if (context.intervention == nullptr ||
-      !context.intervention->changes(place_name(options.place, "head_gates"))) {
-    return options.gates;
-  }
-  Value gates = options.gates;
-  if (!gates.defined()) {
-    Tensor ones = Tensor::uninitialized(context.arena, DType::f32, {heads});
-    std::fill_n(ones.data<float>(), heads, 1.0F);
-    gates = Value::leaf(ones);
-  }
-  return intervene(context, options.place, "head_gates", gates);
-}
-
-void set_attention_options(Context& context, std::string_view operation, AttentionInputs& inputs,
-                           const AttentionOptions& options, const Value& gates) {
-  check_numbers(operation, options);
-  const kernels::AttentionShape& s = inputs.shape;
-  const float width = static_cast<float>(std::max<int64_t>(s.key_width, 1));
-  inputs.scale = options.scale.value_or(1 / std::sqrt(width));
-  inputs.softcap = options.softcap;
-  inputs.causal = options.causal;
-  inputs.window = options.window;
-  set_lengths(operation, inputs, options);
-  inputs.keep_mask = options.keep_mask;
-  inputs.forbid_mask = options.forbid_mask;
-  inputs.bias = options.bias.data();
-  for (const auto& [input, mask] :
-       {std::pair{"keep_mask", inputs.keep_mask}, std::pair{"forbid_mask", inputs.forbid_mask}}) {
-    if (mask.defined()) check_broadcast(operation, input, mask, DType::boolean, s);
-  }
-  if (inputs.bias.defined()) check_broadcast(operation, "bias", inputs.bias, DType::f32, s);
-  inputs.gates = gates.data();
-  if (inputs.gates.defined()) check_gates(operation, inputs.gates, s);
-  if (context.training && options.dropout > 0) {
-    inputs.dropout = {.probability = options.dropout, .key = context.random_key(options.place)};
-  }
 }
 
 }  // namespace headlight::autograd
