@@ -1,0 +1,21 @@
+// The order of the modules: who stands on whom.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace headlight::architecture {
+
+// The modules that `module` may see: those it stands on and those they stand on. Empty for a name
+// that is no module.
+std::set<std::string> modules_below(const std::string& module);
+bool is_module(const std::string& name);
+
+// "tensor" for "headlight/tensor/shape.h", "apps/cli" for "apps/cli/main.cpp", else the first
+// folder.
+std::string module_of(std::string_view path);
+// Whether `path` is "headlight/X/X.h".
+bool is_door(std::string_view path);
+
+}  // namespace headlight::architecture

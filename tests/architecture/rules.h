@@ -1,0 +1,44 @@
+// The rules of the house as functions over the sources. Each gives one sentence per breach,
+// "file:line: what is wrong"; none: all is well.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace headlight::architecture {
+
+struct Source {
+  std::string path;  // from the root, with '/'
+  std::string text;
+};
+
+struct Exception {
+  std::string path;
+  std::string reason;
+};
+
+using Sources = std::vector<Source>;
+using Findings = std::vector<std::string>;
+
+// All text files of the project, sorted by path.
+Sources read_sources(const std::filesystem::path& root);
+
+// Includes point downwards, other modules are entered by their doors, insides of kernels stay
+// inside.
+Findings check_includes(const Sources& sources);
+// DEPENDS in headlight/*/CMakeLists.txt is allowed by the order and covers what is included.
+Findings check_links(const Sources& sources);
+// Files of at most 500 lines, doors of at most 250. An exception that is not needed is a finding
+// too.
+Findings check_sizes(const Sources& sources, const std::vector<Exception>& exceptions);
+// Every source opens with a comment, every header is guarded.
+Findings check_openings(const Sources& sources);
+// No unfinished work and no names that say nothing.
+Findings check_words(const Sources& sources);
+// The engine does not print, exit or abort.
+Findings check_silence(const Sources& sources);
+// No path of somebody's machine in any file.
+Findings check_paths(const Sources& sources);
+
+}  // namespace headlight::architecture

@@ -1,0 +1,203 @@
+// The rules themselves: a small house that keeps them all, then one breach of each kind.
+#include "tests/architecture/rules.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <ostream>
+#include <string>
+
+#include "tests/architecture/source.h"
+
+namespace headlight::architecture {
+namespace {
+
+namespace fs = std::filesystem;
+using Files = std::map<std::string, std::string>;
+
+const Files kSmallHouse = {
+    {"headlight/base/CMakeLists.txt", "headlight_module(base LIBRARIES Threads::Threads)\n"},
+    {"headlight/base/base.h", "// Door.\n#pragma once\n#include \"headlight/base/error.h\"\n"},
+    {"headlight/base/error.h", "// Errors.\n#pragma once\n"},
+    {"headlight/tensor/CMakeLists.txt", "headlight_module(tensor DEPENDS base)\n"},
+    {"headlight/tensor/tensor.h", "// Door.\n#pragma once\n#include \"headlight/base/base.h\"\n"},
+    {"headlight/kernels/CMakeLists.txt",
+     "headlight_module(kernels DEPENDS tensor LIBRARIES hwy)\n"},
+    {"headlight/kernels/kernels.h", "// Door.\n#pragma once\n#include \"headlight/base/base.h\"\n"},
+    {"headlight/kernels/simd/tile-inl.h",
+     "// Tiles.\n#if defined(X) == defined(HWY_TARGET_TOGGLE)\n"},
+    {"headlight/kernels/a.cpp",
+     "// Sums; never calls abort() itself.\n#include \"headlight/kernels/simd/tile-inl.h\"\n"
+     "const char* kText = \"printf(\";\nvoid f() { snprintf(nullptr, 1'0, R\"(exit()\"); }\n"},
+    {"headlight/train/train.h", "// Door.\n#pragma once\n"},
+    {"headlight/infer/infer.h", "// Door.\n#pragma once\n"},
+    {"apps/cli/main.cpp",
+     "// Main.\n#include <cstdio>\n#include \"apps/cli/words.h\"\n"
+     "#include \"headlight/tensor/tensor.h\"\nint main() { printf(\"\"); }\n"},
+    {"tests/kernels/tile_test.cpp", "// Test.\n#include \"headlight/kernels/simd/tile-inl.h\"\n"},
+};
+
+// Writes the files to a new folder and reads them back as the rules do.
+Sources built(const Files& files) {
+  const fs::path root = fs::path(testing::TempDir()) / "headlight-small-house";
+  fs::remove_all(root);
+  for (const auto& [path, text] : files) {
+    fs::create_directories((root / path).parent_path());
+    std::ofstream(root / path) << text;
+  }
+  Sources sources = read_sources(root);
+  fs::remove_all(root);
+  return sources;
+}
+
+Sources with(const std::string& path, const std::string& text) {
+  Files files = kSmallHouse;
+  files[path] = text;
+  return built(files);
+}
+
+Findings all_findings(const Sources& sources) {
+  Findings all;
+  for (const Findings& findings :
+       {check_includes(sources), check_links(sources), check_sizes(sources, {}),
+        check_openings(sources), check_words(sources), check_silence(sources),
+        check_paths(sources)}) {
+    all.insert(all.end(), findings.begin(), findings.end());
+  }
+  return all;
+}
+
+std::string door_with(const std::string& lines) { return "// Here.\n#pragma once\n" + lines; }
+
+struct Breach {
+  std::string path;
+  std::string text;
+  std::string finding;
+};
+
+void PrintTo(const Breach& breach, std::ostream* out) { *out << breach.finding; }
+
+class ABreach : public testing::TestWithParam<Breach> {};
+
+TEST_P(ABreach, is_found_and_nothing_else) {
+  const Breach& breach = GetParam();
+  EXPECT_EQ(all_findings(with(breach.path, breach.text)), Findings{breach.finding});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Includes, ABreach,
+    testing::Values(
+        Breach{"headlight/kernels/b.cpp", door_with("#include \"headlight/base/error.h\"\n"),
+               "headlight/kernels/b.cpp:3: headlight/base/error.h is not a door; include "
+               "headlight/base/base.h"},
+        Breach{"headlight/train/b.cpp", door_with("#include \"headlight/infer/infer.h\"\n"),
+               "headlight/train/b.cpp:3: train may not include infer"},
+        Breach{"headlight/base/b.cpp", door_with("#include \"apps/cli/words.h\"\n"),
+               "headlight/base/b.cpp:3: base may not include apps/cli/words.h"},
+        Breach{"headlight/base/c.cpp", door_with("#include \"tests/op_cases.h\"\n"),
+               "headlight/base/c.cpp:3: base may not include tests/op_cases.h"},
+        Breach{"apps/server/main.cpp", door_with("#include \"apps/cli/words.h\"\n"),
+               "apps/server/main.cpp:3: apps/server may not include apps/cli/words.h"},
+        Breach{"apps/cli/b.cpp", door_with("#include \"headlight/base/error.h\"\n"),
+               "apps/cli/b.cpp:3: headlight/base/error.h is not a door; include "
+               "headlight/base/base.h"},
+        Breach{"examples/b.cpp", door_with("#include \"headlight/kernels/simd/tile-inl.h\"\n"),
+               "examples/b.cpp:3: headlight/kernels/simd/tile-inl.h is for kernels and tests only"},
+        Breach{"headlight/extras/extras.h", door_with(""),
+               "headlight/extras/extras.h:1: extras is not in the order of modules"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Links, ABreach,
+    testing::Values(
+        Breach{"headlight/base/CMakeLists.txt", "headlight_module(base DEPENDS tensor)\n",
+               "headlight/base/CMakeLists.txt:1: base may not depend on tensor"},
+        Breach{
+            "headlight/tensor/CMakeLists.txt", "headlight_module(tensor LIBRARIES base)\n",
+            "headlight/tensor/CMakeLists.txt:1: tensor includes base and does not depend on it"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Texts, ABreach,
+    testing::Values(Breach{"headlight/base/b.cpp", "#include <vector>\n",
+                           "headlight/base/b.cpp:1: does not open with a comment on what is here"},
+                    Breach{"headlight/base/b.h", "// Here.\n#include <vector>\n",
+                           "headlight/base/b.h:1: has no #pragma once"},
+                    Breach{"headlight/base/b.cpp",
+                           "// Here.\nint a;\n// TO"
+                           "DO: more\n",
+                           "headlight/base/b.cpp:3: TO"
+                           "DO marks unfinished work"},
+                    Breach{"docs/a.md",
+                           "# A\nFIX"
+                           "ME\n",
+                           "docs/a.md:2: FIX"
+                           "ME marks unfinished work"},
+                    Breach{"headlight/base/file_utils.h", door_with(""),
+                           "headlight/base/file_utils.h:1: the name says nothing"},
+                    Breach{"headlight/base/b.cpp", "// Here.\nclass TaskManager;\n",
+                           "headlight/base/b.cpp:2: TaskManager says nothing"},
+                    Breach{"headlight/base/b.cpp", "// Here.\nnamespace headlight::helpers {}\n",
+                           "headlight/base/b.cpp:2: headlight::helpers says nothing"},
+                    Breach{"headlight/base/b.cpp", "// Here.\nvoid f() { std::cout << 1; }\n",
+                           "headlight/base/b.cpp:2: std::cout has no place in the engine"},
+                    Breach{"headlight/base/b.cpp", "// Here.\nvoid f() { printf(\"\"); }\n",
+                           "headlight/base/b.cpp:2: printf( has no place in the engine"},
+                    Breach{"headlight/base/b.cpp", "// Here.\nvoid f() { std::exit(1); }\n",
+                           "headlight/base/b.cpp:2: exit( has no place in the engine"},
+                    Breach{"headlight/base/b.cpp", "// Here.\nvoid f() { abort(); }\n",
+                           "headlight/base/b.cpp:2: abort( has no place in the engine"},
+                    Breach{"tests/a/b.cpp",
+                           "// Here.\nconst char* kPath = \"/t"
+                           "mp/x\";\n",
+                           "tests/a/b.cpp:2: /t"
+                           "mp/ is a path of one machine"},
+                    Breach{"run",
+                           "#!/bin/sh\ncd /ho"
+                           "me/me\n",
+                           "run:2: /ho"
+                           "me/ is a path of one machine"}));
+
+TEST(Rules, find_an_include_that_points_upwards_and_the_link_that_is_missing) {
+  EXPECT_EQ(all_findings(with("headlight/base/b.cpp",
+                              door_with("#include \"headlight/tensor/tensor.h\"\n"))),
+            (Findings{"headlight/base/b.cpp:3: base may not include tensor",
+                      "headlight/base/CMakeLists.txt:1: base includes tensor and does not depend "
+                      "on it"}));
+}
+
+TEST(Rules, find_nothing_in_a_house_that_keeps_them) {
+  EXPECT_EQ(all_findings(built(kSmallHouse)), Findings{});
+}
+
+std::string of_lines(int count) {
+  std::string text = "// Here.\n#pragma once\n";
+  for (int line = 2; line < count; ++line) text += "\n";
+  return text;
+}
+
+TEST(Sizes, are_500_lines_for_a_file_and_250_for_a_door) {
+  EXPECT_EQ(check_sizes(with("headlight/base/b.cpp", of_lines(500)), {}), Findings{});
+  EXPECT_EQ(check_sizes(with("headlight/base/b.cpp", of_lines(501)), {}),
+            Findings{"headlight/base/b.cpp:501: more than 500 lines"});
+  EXPECT_EQ(check_sizes(with("headlight/base/base.h", of_lines(250)), {}), Findings{});
+  EXPECT_EQ(check_sizes(with("headlight/base/base.h", of_lines(251)), {}),
+            Findings{"headlight/base/base.h:251: more than 250 lines"});
+}
+
+TEST(Sizes, have_named_exceptions_that_must_be_needed) {
+  const std::vector<Exception> exceptions = {{"headlight/base/b.cpp", "a table"}};
+  EXPECT_EQ(check_sizes(with("headlight/base/b.cpp", of_lines(501)), exceptions), Findings{});
+  EXPECT_EQ(check_sizes(with("headlight/base/b.cpp", of_lines(9)), exceptions),
+            Findings{"headlight/base/b.cpp:1: is an exception from the sizes and needs none"});
+}
+
+TEST(Code, has_no_comments_and_no_literals) {
+  EXPECT_EQ(code_of("a // b\nc"), "a     \nc");
+  EXPECT_EQ(code_of("a /* b\n */ c"), "a     \n    c");
+  EXPECT_EQ(code_of(R"(f("a\"b", 'c', '\'') + 1'000)"), "f(      ,    ,     ) + 1'000");
+  EXPECT_EQ(code_of("R\"x(a\")\")x\" b"), "            b");
+}
+
+}  // namespace
+}  // namespace headlight::architecture
