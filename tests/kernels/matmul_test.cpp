@@ -224,6 +224,16 @@ TEST_P(Matmul, of_no_depth_is_the_epilogue_of_zero) {
   check({5, 0, 40, Layout::rows, Layout::rows, true, true});
 }
 
+TEST_P(Matmul, applies_each_activation_and_keeps_what_was_before_it) {
+  for (const Activation activation :
+       {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh}) {
+    for (const bool keep_before : {false, true}) {
+      check({19, 300, 70, Layout::rows, Layout::columns, true, true, activation, keep_before});
+      check({2, 900, 33, Layout::rows, Layout::rows, false, false, activation, keep_before});
+    }
+  }
+}
+
 TEST_P(Matmul, has_the_same_bits_for_any_number_of_threads) {
   const Case options{70, 600, 333, Layout::rows, Layout::columns, true, true};
   const Operands operands(options);

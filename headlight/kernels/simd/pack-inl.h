@@ -126,6 +126,22 @@ inline void pack_panel(const PanelSource& s, float* HWY_RESTRICT panel, int64_t 
     std::fill(panel + k * pitch + s.width, panel + (k + 1) * pitch, 0.0f);
 }
 
+// The same for a source wider than a panel: panel p holds the lanes from p * pitch on and lies at
+// panels + p * panel_stride. A source with adjacent lanes is read some depths at a time across all
+// panels, as it lies in memory.
+inline void pack_panels(const PanelSource& s, float* HWY_RESTRICT panels, int64_t pitch,
+                        int64_t panel_stride) {
+  constexpr int64_t kDepths = 16;
+  const int64_t step = s.width_stride == 1 ? kDepths : std::max<int64_t>(s.depth, 1);
+  for (int64_t k = 0; k < s.depth; k += step) {
+    for (int64_t lane = 0; lane < s.width; lane += pitch) {
+      pack_panel({s.data + k * s.depth_stride + lane * s.width_stride, std::min(step, s.depth - k),
+                  s.depth_stride, std::min(pitch, s.width - lane), s.width_stride},
+                 panels + lane / pitch * panel_stride + k * pitch, pitch);
+    }
+  }
+}
+
 }  // namespace headlight::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
