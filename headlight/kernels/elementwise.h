@@ -17,7 +17,9 @@ void add_column_sums(const Execution& execution, tensor::ConstMatrixView x, floa
 
 // y = x * keep / (1 - probability), where keep is drawn from (key, row, column): row r of x is row
 // first_row + r of the draw. The same call on dy is the backward pass. With `accumulate` the result
-// is added to y.
+// is added to y; y may be x. Column c of row r is kept when number c % 4 of base::philox({c / 4,
+// low half of r, high half of r, kDropoutTag}, key) is at least probability * 2^32.
+constexpr uint32_t kDropoutTag = 0x64726f70;
 struct DropoutDraw {
   float probability = 0;
   uint64_t key = 0;
