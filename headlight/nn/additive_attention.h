@@ -9,10 +9,11 @@ namespace headlight::nn {
 struct AdditiveAttentionOptions {
   int64_t query_width = 0;
   int64_t key_width = 0;
-  int64_t hidden = 0;       // the width in which query and key are added
-  float dropout = 0;        // of the weights, in training
-  std::string prefix = {};  // of the parameters W_q.weight, W_k.weight (hidden, width) and
-                            // w_v.weight (1, hidden); with the dot
+  int64_t hidden = 0;  // the width in which query and key are added
+  float dropout = 0;   // of the weights, in training
+  // Of the parameters W_q.weight, W_k.weight (hidden, width) and w_v.weight (1, hidden); see
+  // name_prefix.
+  std::string prefix = {};
   std::string place = {};
 };
 

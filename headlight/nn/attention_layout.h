@@ -32,8 +32,7 @@ AttentionLayout detect_layout(const StateDict& state, const std::string& prefix 
 
 struct AttentionLoadOptions {
   std::optional<AttentionLayout> layout = {};  // unset: detect_layout
-  std::string prefix = {};  // of the names in the state; a '.' is added when it ends with neither
-                            // '.' nor '/'
+  std::string prefix = {};                     // of the names in the state; see name_prefix
   int64_t heads = 1;
   int64_t kv_heads = 0;  // 0: heads
   float weight_dropout = 0;

@@ -27,7 +27,8 @@ class KvCache {
   tensor::Tensor keys() const;
 
  private:
-  void begin(const tensor::Tensor& key, const tensor::Tensor& value, int64_t kv_heads);
+  void check(const tensor::Tensor& key, const tensor::Tensor& value, int64_t kv_heads,
+             const tensor::Tensor& lens) const;
   void reserve(int64_t count);
 
   int64_t batch_ = 0;

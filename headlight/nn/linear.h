@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "headlight/nn/parameter.h"
 
@@ -27,9 +28,9 @@ class Linear {
   // Of parameters that others use too (tied weights, fused projections): outputs [begin, begin +
   // outputs) of each. `bias` may be null.
   struct Part {
-    ParameterHandle weight;
+    ParameterHandle weight = {};
     int64_t weight_begin = 0;
-    ParameterHandle bias;
+    ParameterHandle bias = {};
     int64_t bias_begin = 0;
     int64_t outputs = 0;
     WeightLayout layout = WeightLayout::out_in;
@@ -41,10 +42,9 @@ class Linear {
   const Part& part() const noexcept { return part_; }
   Parameters parameters() const;  // the whole parameters
 
-  // x is (..., inputs); the result is (..., outputs).
-  Value forward(Context& context, const Value& x) const;
-  // The same before the activation, without gradients.
-  tensor::Tensor before_activation(Context& context, const Value& x) const;
+  // x is (..., inputs); the result is (..., outputs). An observer may want what is there before the
+  // activation under the name `hidden_place`.
+  Value forward(Context& context, const Value& x, std::string_view hidden_place = {}) const;
 
   // One layer that gives the outputs of `first` and then those of `second`, when they are
   // neighbours in the same parameters.
@@ -52,7 +52,8 @@ class Linear {
 
  private:
   struct Packed;
-  Value run(Context& context, const Value& x, Activation activation) const;
+  Value weight() const;
+  Value bias() const;
   kernels::PackedMatrix packed(const Context& context, const tensor::Tensor& weight) const;
 
   Part part_;

@@ -97,6 +97,10 @@ class MultiHeadAttention {
   enum Input { kQuery, kKey, kValue };
   using Projected = std::array<Value, 3>;
 
+  std::array<int64_t, 3> input_widths() const;
+  std::array<int64_t, 3> projected_widths() const;
+  std::pair<int64_t, int64_t> share(const std::array<std::string, 3>& names, Input input) const;
+  Linear input_layer(Input input);
   ParameterHandle parameter(const std::string& name, const tensor::Shape& shape);
   Projected project(Context& context, const Value& query, const Value& key,
                     const Value& value) const;
@@ -105,7 +109,7 @@ class MultiHeadAttention {
   AttentionOptions op_options(const AttentionOptions& call) const;
   Value attend_cached(Context& context, const Value& query, const KvCache& cache,
                       const AttentionOptions& call) const;
-  Value finish(Context& context, const Value& concatenated) const;
+  Value finish(Context& context, const Value& merged) const;
 
   MultiHeadAttentionOptions options_;
   Parameters parameters_;

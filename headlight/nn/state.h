@@ -11,6 +11,9 @@ namespace headlight::nn {
 
 using StateDict = std::map<std::string, tensor::Tensor>;
 
+// A prefix of names, with a '.' added when it ends with neither '.' nor '/'; nothing stays nothing.
+std::string name_prefix(const std::string& prefix);
+
 // Gives each parameter the tensor of its name; float16 and bfloat16 are widened. All or nothing:
 // when tensors are missing, of another shape or not numbers of a float type, or when there are
 // tensors that no parameter has and `ignored` does not let pass, one Error lists the first five of

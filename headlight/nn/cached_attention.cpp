@@ -1,0 +1,74 @@
+// MultiHeadAttention with a KvCache: decoding row by row, and cross-attention over what stays.
+#include <string>
+
+#include "headlight/nn/multi_head_attention.h"
+
+namespace headlight::nn {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+using tensor::Tensor;
+
+[[noreturn]] void refuse(const std::string& place, const std::string& why) {
+  throw Error(ErrorKind::bad_input, "attention with a cache", place, why);
+}
+
+// The packed keys, for an observer who wants them; the operation shows the rest.
+void observe_keys(Context& context, const KvCache& cache,
+                  const MultiHeadAttentionOptions& options) {
+  if (context.observer == nullptr) return;
+  const std::string whole = autograd::place_name(options.place, "key");
+  if (context.observer->wants(whole)) context.observer->see(whole, cache.keys());
+  for (int64_t head = 0; head < options.heads; ++head) {
+    const std::string place =
+        autograd::place_name(options.place, "head." + std::to_string(head) + ".key");
+    if (!context.observer->wants(place)) continue;
+    const Tensor keys = cache.keys();
+    const int64_t kv_head = head / (options.heads / options.kv_heads);
+    context.observer->see(place, keys.slice(1, kv_head, 1)
+                                     .contiguous()
+                                     .reshaped({keys.size(0), keys.size(2), keys.size(3)}));
+  }
+}
+
+}  // namespace
+
+Value MultiHeadAttention::forward(Context& context, const Value& x, KvCache& cache,
+                                  const AttentionOptions& call) const {
+  if (call.past.defined()) refuse(options_.place, "past is what the cache holds, give none");
+  const Projected projected = project(context, x, x, x);
+  AttentionOptions options = call;
+  if (!cache.empty()) options.past = cache.lengths();
+  cache.append(context, projected[kKey].data(), projected[kValue].data(), options_.kv_heads,
+               call.query_lens);
+  return attend_cached(context, projected[kQuery], cache, options);
+}
+
+void MultiHeadAttention::remember(Context& context, const Value& key, const Value& value,
+                                  KvCache& cache, const Tensor& lens) const {
+  Projected projected;
+  project_key_value(context, key, value, projected);
+  cache.append(context, projected[kKey].data(), projected[kValue].data(), options_.kv_heads, lens);
+}
+
+Value MultiHeadAttention::recall(Context& context, const Value& query, const KvCache& cache,
+                                 const AttentionOptions& call) const {
+  if (!cache.lengths().defined()) refuse(options_.place, "nothing has been remembered yet");
+  return attend_cached(context, inputs_[kQuery].forward(context, query), cache, call);
+}
+
+Value MultiHeadAttention::attend_cached(Context& context, const Value& query, const KvCache& cache,
+                                        const AttentionOptions& call) const {
+  if (context.tape != nullptr) refuse(options_.place, "has no gradients: use it without a tape");
+  if (call.valid_lens.defined()) {
+    refuse(options_.place, "valid_lens are the cache's lengths, give none");
+  }
+  AttentionOptions options = op_options(call);
+  options.valid_lens = cache.lengths();
+  observe_keys(context, cache, options_);
+  return finish(context, Value::leaf(autograd::cached_attention(context, query.data(), cache.view(),
+                                                                options)));
+}
+
+}  // namespace headlight::nn

@@ -1,0 +1,141 @@
+// KvCache: packed keys and rows of values that grow together.
+#include "headlight/nn/kv_cache.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace headlight::nn {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+using kernels::kKeyTile;
+using tensor::DType;
+using tensor::Tensor;
+
+[[noreturn]] void refuse(const char* where, const std::string& why) {
+  throw Error(ErrorKind::bad_input, "key/value cache", where, why);
+}
+
+// Copies the first `floats` numbers of each sequence and head (axes 0 and 1) of `from`.
+void copy_heads(const Tensor& from, const Tensor& to, int64_t floats) {
+  for (int64_t b = 0; b < to.size(0); ++b) {
+    for (int64_t h = 0; h < to.size(1); ++h) {
+      std::memcpy(to.data<float>() + b * to.stride(0) + h * to.stride(1),
+                  from.data<float>() + b * from.stride(0) + h * from.stride(1),
+                  static_cast<size_t>(floats) * sizeof(float));
+    }
+  }
+}
+
+}  // namespace
+
+void KvCache::check(const Tensor& key, const Tensor& value, int64_t kv_heads,
+                    const Tensor& lens) const {
+  const auto text = [](const Tensor& tensor) { return tensor.shape().text(); };
+  if (key.rank() != 3 || value.rank() != 3 || kv_heads < 1 || key.size(2) % kv_heads != 0 ||
+      value.size(2) % kv_heads != 0) {
+    refuse("key", text(key) + " and value " + text(value) + " are not (B, T, width) of " +
+                      std::to_string(kv_heads) + " heads");
+  }
+  if (key.size(0) != value.size(0) || key.size(1) != value.size(1)) {
+    refuse("value", "is " + text(value) + ", the key is " + text(key));
+  }
+  if (lengths_.defined() &&
+      (key.size(0) != batch_ || kv_heads != kv_heads_ || key.size(2) != kv_heads * key_width_ ||
+       value.size(2) != kv_heads * value_width_)) {
+    refuse("key", text(key) + " and value " + text(value) + " in " + std::to_string(kv_heads) +
+                      " heads do not continue " + std::to_string(batch_) + " sequences of " +
+                      std::to_string(kv_heads_) + " heads of widths " + std::to_string(key_width_) +
+                      " and " + std::to_string(value_width_));
+  }
+  if (!lens.defined()) return;
+  if (lens.dtype() != DType::i64 || lens.shape() != tensor::Shape{key.size(0)} ||
+      !lens.is_contiguous()) {
+    refuse("lengths", std::string(name_of(lens.dtype())) + " " + text(lens) + ", int64 [" +
+                          std::to_string(key.size(0)) + "] is needed");
+  }
+  for (int64_t b = 0; b < key.size(0); ++b) {
+    const int64_t length = lens.data<int64_t>()[b];
+    if (length < 0 || length > key.size(1)) {
+      refuse("lengths", std::to_string(length) + " at position " + std::to_string(b) +
+                            " is not within 0 and " + std::to_string(key.size(1)));
+    }
+  }
+}
+
+// Zeros where nothing has been written, so that what is shown of unequal sequences is the same each
+// time.
+void KvCache::reserve(int64_t count) {
+  if (count <= capacity_) return;
+  const int64_t wanted = std::max(count, 2 * capacity_);
+  const int64_t capacity = (wanted + kKeyTile - 1) / kKeyTile * kKeyTile;
+  const Tensor packed = Tensor::zeros(
+      DType::f32, {batch_, kv_heads_, kernels::packed_keys_size(capacity, key_width_)});
+  const Tensor values = Tensor::zeros(DType::f32, {batch_, kv_heads_, capacity, value_width_});
+  if (capacity_ > 0) {
+    copy_heads(packed_, packed, kernels::packed_keys_size(count_, key_width_));
+    copy_heads(values_, values, count_ * value_width_);
+  }
+  packed_ = packed;
+  values_ = values;
+  capacity_ = capacity;
+}
+
+void KvCache::append(Context& context, const Tensor& key, const Tensor& value, int64_t kv_heads,
+                     const Tensor& lens) {
+  check(key, value, kv_heads, lens);
+  if (!lengths_.defined()) {
+    batch_ = key.size(0);
+    kv_heads_ = kv_heads;
+    key_width_ = key.size(2) / kv_heads;
+    value_width_ = value.size(2) / kv_heads;
+    lengths_ = Tensor::zeros(DType::i64, {batch_});
+  }
+  const Tensor lengths = Tensor::uninitialized(DType::i64, {batch_});
+  int64_t longest = count_;
+  for (int64_t b = 0; b < batch_; ++b) {
+    const int64_t added = lens.defined() ? lens.data<int64_t>()[b] : key.size(1);
+    lengths.data<int64_t>()[b] = lengths_.data<int64_t>()[b] + added;
+    longest = std::max(longest, lengths.data<int64_t>()[b]);
+  }
+  reserve(longest);
+  const tensor::ConstHeadsView keys = key.heads(kv_heads);
+  const tensor::ConstHeadsView values = value.heads(kv_heads);
+  context.threads.parallel_for(batch_ * kv_heads_, [&](int64_t index, int /*worker*/) {
+    const int64_t b = index / kv_heads_;
+    const int64_t h = index % kv_heads_;
+    const int64_t first = lengths_.data<int64_t>()[b];
+    const int64_t added = lengths.data<int64_t>()[b] - first;
+    kernels::append_packed_keys(keys.row(b, h, 0), keys.row_stride, added, key_width_, first,
+                                packed_.data<float>() + index * packed_.size(2));
+    float* to = values_.data<float>() + (index * capacity_ + first) * value_width_;
+    for (int64_t i = 0; i < added; ++i, to += value_width_) {
+      std::copy_n(values.row(b, h, i), value_width_, to);
+    }
+  });
+  lengths_ = lengths;
+  count_ = longest;
+}
+
+autograd::CachedKeyValues KvCache::view() const {
+  return {.keys = {packed_.data<float>(), packed_.stride(0), packed_.stride(1)},
+          .key_width = key_width_,
+          .values = values_.slice(2, 0, count_)};
+}
+
+Tensor KvCache::keys() const {
+  Tensor keys = Tensor::uninitialized(DType::f32, {batch_, kv_heads_, count_, key_width_});
+  float* to = keys.data<float>();
+  for (int64_t head = 0; head < batch_ * kv_heads_; ++head) {
+    const float* from = packed_.data<float>() + head * packed_.size(2);
+    for (int64_t j = 0; j < count_; ++j) {
+      const float* tile = from + j / kKeyTile * kKeyTile * key_width_;
+      for (int64_t d = 0; d < key_width_; ++d) *to++ = tile[d * kKeyTile + j % kKeyTile];
+    }
+  }
+  return keys;
+}
+
+}  // namespace headlight::nn

@@ -1,0 +1,33 @@
+// LayerNorm: parameters for the operation.
+#include "headlight/nn/layer_norm.h"
+
+#include <algorithm>
+
+namespace headlight::nn {
+
+using tensor::DType;
+using tensor::Tensor;
+
+LayerNorm::LayerNorm(const std::string& name, const LayerNormOptions& options) : options_(options) {
+  const Tensor ones = Tensor::uninitialized(DType::f32, {options.width});
+  std::fill_n(ones.data<float>(), options.width, 1.0F);
+  weight_ = std::make_shared<Parameter>(name + ".weight", ones);
+  if (options.bias) {
+    bias_ = std::make_shared<Parameter>(name + ".bias", Tensor::zeros(DType::f32, {options.width}));
+  }
+}
+
+Parameters LayerNorm::parameters() const {
+  return bias_ ? Parameters{weight_, bias_} : Parameters{weight_};
+}
+
+Value LayerNorm::forward(Context& context, const Value& x) const {
+  return autograd::layer_norm(context, x, weight_->value(), bias(), op_options());
+}
+
+autograd::ResidualNorm LayerNorm::forward(Context& context, const Value& x,
+                                          const Value& residual) const {
+  return autograd::residual_norm(context, x, residual, weight_->value(), bias(), op_options());
+}
+
+}  // namespace headlight::nn

@@ -1,0 +1,36 @@
+// Sinusoidal positions as a table that is computed once.
+#include "headlight/nn/positions.h"
+
+#include <string>
+
+namespace headlight::nn {
+
+using base::Error;
+using base::ErrorKind;
+using tensor::DType;
+using tensor::Tensor;
+
+Tensor position_ids(std::span<const int64_t> first, int64_t count) {
+  Tensor ids = Tensor::uninitialized(DType::i64, {static_cast<int64_t>(first.size()), count});
+  int64_t* to = ids.data<int64_t>();
+  for (const int64_t begin : first) {
+    for (int64_t i = 0; i < count; ++i) *to++ = begin + i;
+  }
+  return ids;
+}
+
+SinusoidalPositions::SinusoidalPositions(const SinusoidalOptions& options) {
+  if (options.width % 2 != 0) {
+    throw Error(ErrorKind::bad_input, "sinusoidal positions", "width",
+                "is " + std::to_string(options.width) + ", sines and cosines need an even one");
+  }
+  const Tensor rows = Tensor::uninitialized(DType::f32, {options.count, options.width});
+  kernels::sinusoids(options.sinusoids, rows.matrix());
+  rows_ = Value::leaf(rows);
+}
+
+Value SinusoidalPositions::forward(Context& context, const Tensor& positions) const {
+  return autograd::embedding(context, positions, rows_);
+}
+
+}  // namespace headlight::nn

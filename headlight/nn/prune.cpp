@@ -1,0 +1,145 @@
+// MultiHeadAttention::pruned: the rows and columns of the heads that stay, gathered into a smaller
+// module.
+#include <algorithm>
+#include <string>
+
+#include "headlight/nn/multi_head_attention.h"
+
+namespace headlight::nn {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+using tensor::DType;
+using tensor::Tensor;
+
+struct Range {
+  int64_t begin = 0;
+  int64_t count = 0;
+};
+using Ranges = std::vector<Range>;
+
+[[noreturn]] void refuse(const std::string& place, const std::string& why) {
+  throw Error(ErrorKind::bad_input, "prune heads", place, why);
+}
+
+// The positions in `ranges` of an axis, one after the other, of a contiguous tensor.
+Tensor gather(const Tensor& from, int axis, const Ranges& ranges) {
+  int64_t outer = 1;
+  int64_t inner = 1;
+  for (int i = 0; i < from.rank(); ++i) {
+    if (i < axis) outer *= from.size(i);
+    if (i > axis) inner *= from.size(i);
+  }
+  int64_t kept = 0;
+  for (const Range& range : ranges) kept += range.count;
+  Tensor result = Tensor::uninitialized(DType::f32, from.shape().with(axis, kept));
+  float* to = result.data<float>();
+  for (int64_t i = 0; i < outer; ++i) {
+    for (const Range& range : ranges) {
+      std::copy_n(from.data<float>() + (i * from.size(axis) + range.begin) * inner,
+                  range.count * inner, to);
+      to += range.count * inner;
+    }
+  }
+  return result;
+}
+
+void add_heads(Ranges& ranges, int64_t begin, const std::vector<int64_t>& heads, int64_t width) {
+  for (const int64_t head : heads) ranges.push_back({begin + head * width, width});
+}
+
+struct Kept {
+  std::vector<int64_t> heads;
+  std::vector<int64_t> kv_heads;
+};
+
+Kept kept_heads(const MultiHeadAttentionOptions& options, const std::vector<int64_t>& removed) {
+  for (const int64_t head : removed) {
+    if (head < 0 || head >= options.heads) {
+      refuse(options.place, "there is no head " + std::to_string(head) + " among " +
+                                std::to_string(options.heads));
+    }
+  }
+  Kept kept;
+  std::vector<int64_t> per_group(static_cast<size_t>(options.kv_heads));
+  const int64_t group = options.heads / options.kv_heads;
+  for (int64_t head = 0; head < options.heads; ++head) {
+    if (std::find(removed.begin(), removed.end(), head) != removed.end()) continue;
+    kept.heads.push_back(head);
+    if (per_group[static_cast<size_t>(head / group)]++ == 0) kept.kv_heads.push_back(head / group);
+  }
+  if (kept.heads.empty()) {
+    refuse(options.place,
+           "all " + std::to_string(options.heads) + " heads would go, at least one must stay");
+  }
+  const auto groups = static_cast<int64_t>(kept.kv_heads.size());
+  const int64_t left = static_cast<int64_t>(kept.heads.size()) / groups;
+  for (const int64_t kv_head : kept.kv_heads) {
+    const int64_t here = per_group[static_cast<size_t>(kv_head)];
+    if (here != left || left * groups != static_cast<int64_t>(kept.heads.size())) {
+      refuse(options.place, "key/value head " + std::to_string(kv_head) + " would be left with " +
+                                std::to_string(here) + " of " + std::to_string(group) +
+                                " query heads, others with another number; remove whole groups or "
+                                "as many from each");
+    }
+  }
+  return kept;
+}
+
+// What stays of a projection's weight or bias, whose outputs are heads; several projections may lie
+// in it.
+Ranges kept_outputs(const Parameter& parameter, const std::vector<Linear>& projections,
+                    const Kept& kept, const MultiHeadAttentionOptions& options) {
+  Ranges ranges;
+  for (size_t i = 0; i < projections.size(); ++i) {
+    const Linear::Part& part = projections[i].part();
+    if (part.weight.get() != &parameter && part.bias.get() != &parameter) continue;
+    const int64_t begin = part.weight.get() == &parameter ? part.weight_begin : part.bias_begin;
+    const bool is_query = i == 0;
+    const bool is_value = i == 2;
+    add_heads(ranges, begin, is_query ? kept.heads : kept.kv_heads,
+              is_value ? options.value_head_dim : options.head_dim);
+  }
+  return ranges;
+}
+
+}  // namespace
+
+MultiHeadAttention MultiHeadAttention::pruned(const std::vector<int64_t>& heads) const {
+  if (!output_) {
+    refuse(options_.place, "without an output projection the heads themselves are the output");
+  }
+  const Kept kept = kept_heads(options_, heads);
+  MultiHeadAttentionOptions options = options_;
+  options.heads = static_cast<int64_t>(kept.heads.size());
+  options.kv_heads = static_cast<int64_t>(kept.kv_heads.size());
+  MultiHeadAttention smaller(options);
+
+  Ranges merged;
+  add_heads(merged, 0, kept.heads, options_.value_head_dim);
+  const bool out_in = options_.names.layout == WeightLayout::out_in;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Parameter& whole = *parameters_[i];
+    const Tensor& numbers = whole.value().data();
+    Tensor part;
+    if (whole.name() == options_.names.output_weight) {
+      part = gather(numbers, out_in ? 1 : 0, merged);
+    } else if (whole.name() == options_.names.output_bias) {
+      part = gather(numbers, 0, {{0, options_.out_dim}});
+    } else {
+      part = gather(numbers, out_in || numbers.rank() == 1 ? 0 : 1,
+                    kept_outputs(whole, inputs_, kept, options_));
+    }
+    smaller.parameters_[i]->assign(std::move(part));
+  }
+  if (gates_.defined()) {
+    Ranges ranges;
+    add_heads(ranges, 0, kept.heads, 1);
+    smaller.gates_ =
+        Value::leaf(gather(gates_.data(), gates_.rank() - 1, ranges), gates_.requires_grad());
+  }
+  return smaller;
+}
+
+}  // namespace headlight::nn
