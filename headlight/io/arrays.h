@@ -16,6 +16,8 @@ struct ArrayPlace {
   std::string name;
 };
 ArrayPlace split_place(const std::string& place);
+// Whether the ending is one that is read and written here.
+bool is_array_place(const std::string& place);
 
 // The array as the file has it: float32 (float64 is rounded to it), float16 or bfloat16 as storage,
 // int64 (from any integers), or bool. A .safetensors file of one tensor needs no name. .json and

@@ -8,6 +8,7 @@
 
 #include "headlight/io/arrays.h"
 #include "headlight/io/json.h"
+#include "headlight/io/json_array.h"
 #include "headlight/io/numbers.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/io/utf8.h"

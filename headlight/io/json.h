@@ -22,7 +22,12 @@ class Json {
   using Member = std::pair<std::string, Json>;
   using Object = std::vector<Member>;
 
-  Json() = default;  // null
+  Json();  // null
+  Json(const Json&);
+  Json(Json&&) noexcept;
+  Json& operator=(const Json&);
+  Json& operator=(Json&&) noexcept;
+  ~Json();
   Json(bool value) : value_(value) {}
   Json(std::integral auto value) : value_(static_cast<int64_t>(value)) {}
   Json(double value) : value_(value) {}

@@ -26,4 +26,8 @@ std::optional<T> parse_number(std::string_view text) {
   return value;
 }
 
+// The same as a float32, beyond whose range a number becomes infinite or zero, as a float64 does
+// when it is rounded.
+std::optional<float> parse_float32(std::string_view text);
+
 }  // namespace headlight::io

@@ -16,6 +16,6 @@ size_t valid_utf8_length(std::string_view text);
 
 // The text in quotes, cut to a message's length; control characters and what is not UTF-8 become
 // '?'.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace headlight::io

@@ -1,0 +1,69 @@
+// Array files by their ending.
+#include "headlight/io/arrays.h"
+
+#include "headlight/io/csv.h"
+#include "headlight/io/json_array.h"
+#include "headlight/io/npy.h"
+#include "headlight/io/safetensors.h"
+
+namespace headlight::io {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+using tensor::Tensor;
+
+constexpr std::string_view kSafetensors = ".safetensors";
+
+enum class Format { npy, safetensors, json, csv };
+
+Format format_of(const std::string& path) {
+  if (path.ends_with(".npy")) return Format::npy;
+  if (path.ends_with(kSafetensors)) return Format::safetensors;
+  if (path.ends_with(".json")) return Format::json;
+  if (path.ends_with(".csv")) return Format::csv;
+  throw Error(ErrorKind::usage, "array", path,
+              "its ending is none of .npy, .safetensors, .json and .csv");
+}
+
+Tensor read_safetensors(base::FileSystem& files, const ArrayPlace& place) {
+  const Safetensors tensors = open_safetensors(files, place.path);
+  if (!place.name.empty()) return tensors.load(place.name);
+  if (tensors.entries().size() == 1) return tensors.load(tensors.entries().front());
+  throw Error(ErrorKind::bad_input, "safetensors", place.path,
+              tensors.names_text() + "; pick one with " + std::string(kSafetensors) + ":NAME");
+}
+
+}  // namespace
+
+ArrayPlace split_place(const std::string& place) {
+  const size_t ending = place.find(std::string(kSafetensors) + ":");
+  if (ending == std::string::npos) return {place, ""};
+  const size_t colon = ending + kSafetensors.size();
+  return {place.substr(0, colon), place.substr(colon + 1)};
+}
+
+Tensor read_array(base::FileSystem& files, const std::string& place) {
+  const ArrayPlace parts = split_place(place);
+  const Format format = format_of(parts.path);
+  if (format == Format::safetensors) return read_safetensors(files, parts);
+  const std::unique_ptr<base::Input> input = base::open_input(files, parts.path);
+  if (format == Format::npy) return read_npy(*input);
+  return format == Format::json ? read_json_array(*input) : read_csv(*input);
+}
+
+void write_array(base::FileSystem& files, const std::string& place, const Tensor& array) {
+  const ArrayPlace parts = split_place(place);
+  const Format format = format_of(parts.path);
+  if (format == Format::safetensors) {
+    const std::string name = parts.name.empty() ? "array" : parts.name;
+    return write_safetensors(files, parts.path, {{name, array}});
+  }
+  base::write_file(files, parts.path, [&](base::Output& output) {
+    if (format == Format::npy) return write_npy(output, array);
+    if (format == Format::json) return write_json_array(output, array);
+    write_csv(output, array, parts.path);
+  });
+}
+
+}  // namespace headlight::io
