@@ -75,9 +75,7 @@ void Gradient::clear() {
 }
 
 Value Value::leaf(tensor::Tensor data, bool requires_grad) {
-  if (requires_grad && data.dtype() != tensor::DType::f32) {
-    refuse("leaf", "", std::string("is ") + name_of(data.dtype()) + ", gradients need f32");
-  }
+  if (requires_grad) check_type("leaf", "", data, tensor::DType::f32);
   std::shared_ptr<Gradient> gradient;
   if (requires_grad) gradient = std::make_shared<Gradient>(data.shape());
   return Value(std::move(data), std::move(gradient));
