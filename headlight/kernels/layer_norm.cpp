@@ -113,7 +113,7 @@ struct NormBackwardRow {
     const FloatVec slope = hn::Set(d, mean_gn);
     const FloatVec inverse = hn::Set(d, moments.inverse_deviation);
     const auto f = [&](FloatVec v, FloatVec dv, FloatVec w, FloatVec sum) HWY_ATTR {
-      const FloatVec centred = hn::NegMulAdd(normalised(v), slope, hn::MulSub(dv, w, offset));
+      const FloatVec centred = hn::NegMulAdd(normalised(v), slope, hn::Sub(hn::Mul(dv, w), offset));
       return hn::MulAdd(inverse, centred, sum);
     };
     map_row(cols, dx, f, x, dy, weight, dx);

@@ -23,11 +23,10 @@ inline RowChunks row_chunks(int64_t rows, int64_t cols) {
   return {rows, std::max<int64_t>(1, kChunkNumbers / std::max<int64_t>(1, cols))};
 }
 
-// For sums over rows: each chunk has its own partial sums, so there are at most 32 of them.
+// For sums over rows, where each chunk has partial sums of its own: at least 64 rows, or the
+// partial sums would cost as much as the rows, and at most 256, or rounding would show.
 inline RowChunks summing_chunks(int64_t rows, int64_t cols) {
-  constexpr int64_t kMaxPartials = 32;
-  const int64_t least = (rows + kMaxPartials - 1) / kMaxPartials;
-  return {rows, std::max(row_chunks(rows, cols).chunk_rows, least)};
+  return {rows, std::clamp<int64_t>(row_chunks(rows, cols).chunk_rows, 64, 256)};
 }
 
 // Calls task(row, worker) for every row.

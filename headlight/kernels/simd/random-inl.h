@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "headlight/base/base.h"
@@ -22,7 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // multiplied by 1 / (1 - probability). Probability 1 keeps nothing.
 struct DropoutRule {
   explicit DropoutRule(float probability)
-      : threshold(static_cast<uint32_t>(std::min(probability * 0x1p32, 0x1p32 - 1))),
+      : threshold(static_cast<uint32_t>(std::min(std::ceil(probability * 0x1p32), 0x1p32 - 1))),
         factor(probability < 1 ? 1 / (1 - probability) : 0) {}
   uint32_t threshold;
   float factor;
