@@ -53,18 +53,22 @@ struct Destination {
 };
 
 // Follows links by hand: replacing a link would leave the file it points to as it was.
-Destination destination_of(FileSystem& files, std::string path) {
-  for (int links = 0; links < kMaxLinks; ++links) {
+Destination destination_of(FileSystem& files, const std::string& path) {
+  std::string place = path;
+  for (int links = 0;; ++links) {
     // These stand for descriptors that are open already; a new file under the same name would not
     // reach their reader.
-    if (path.starts_with("/proc/") || path.starts_with("/dev/fd/")) return {path, false};
+    if (place.starts_with("/proc/") || place.starts_with("/dev/fd/")) return {place, false};
     std::string target;
-    if (files.read_link(path, target) < 0) break;
-    path = target.starts_with('/') ? target : directory_of(path) + "/" + target;
+    if (files.read_link(place, target) < 0) break;
+    if (links == kMaxLinks) throw_write_error(path, ELOOP);
+    place = target.starts_with('/') ? target : directory_of(place) + "/" + target;
   }
   FileStatus status;
-  if (files.path_status(path, status) < 0) return {path, true};
-  return {path, status.kind == FileStatus::Kind::regular, status.permissions};
+  const int result = files.path_status(place, status);
+  if (result == -ENOENT) return {place, true};
+  check(result, path);
+  return {place, status.kind == FileStatus::Kind::regular, status.permissions};
 }
 
 // A name beside the destination that no file has: not one of this process (the counter), of another
@@ -100,6 +104,13 @@ void sync(FileSystem& files, int file, const std::string& path) {
   if (result != -EINVAL) check(result, path);
 }
 
+// A close may bring the error of an earlier write; when it is only interrupted, the file is closed
+// all the same.
+void close(Descriptor& file, const std::string& path) {
+  const int result = file.close();
+  if (result != -EINTR) check(result, path);
+}
+
 // Errors name `path`, what the user asked for.
 void replace(FileSystem& files, const Destination& destination, const std::string& path,
              const Fill& fill) {
@@ -114,7 +125,7 @@ void replace(FileSystem& files, const Destination& destination, const std::strin
   FileOutput output(files, file.number(), path);
   fill(output);
   sync(files, file.number(), path);
-  check(file.close(), path);  // a close may bring the error of an earlier write
+  close(file, path);
   check(files.rename(temporary, destination.path), path);
   removal.cancel();
   sync(files, directory.number(), path);
@@ -127,7 +138,7 @@ void write_directly(FileSystem& files, const Destination& destination, const std
   check(file.number(), path);
   FileOutput output(files, file.number(), path);
   fill(output);
-  check(file.close(), path);
+  close(file, path);
 }
 
 }  // namespace
