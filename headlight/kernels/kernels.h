@@ -11,3 +11,4 @@
 #include "headlight/kernels/execution.h"
 #include "headlight/kernels/matmul.h"
 #include "headlight/kernels/normalization.h"
+#include "headlight/kernels/probe.h"

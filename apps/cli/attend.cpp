@@ -1,0 +1,83 @@
+// `headlight attend`: attention on the user's own arrays.
+#include "apps/cli/attend_options.h"
+#include "apps/cli/attend_run.h"
+#include "apps/cli/interruption.h"
+#include "apps/cli/print_array.h"
+#include "apps/cli/program.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr std::string_view kExamples =
+    R"(  headlight attend --query x.npy --heads 4 --causal
+      self-attention of x with itself in 4 heads; small results are printed
+  headlight attend --query q.npy --key k.npy --value v.npy --heads 8 --valid-lens 3,2 --out y.npy
+      cross-attention over the first 3 keys of sequence 0 and 2 of sequence 1
+  headlight attend --query x.npy --weights model.safetensors:h.0.attn --heads 12 --causal --trace t.safetensors
+      a whole module with its projections, and every intermediate in a file
+  headlight attend --query x.npy --heads 4 --grad-out g.npy --grads grads.safetensors
+      gradients of sum(output * g)
+
+Arrays are .npy, .json (nested lists), .csv (2-D) or .safetensors; FILE.safetensors:NAME picks one of several.
+Order: scale, softcap, bias, masks, softmax. A query that may see nothing gives zeros.
+)";
+
+// Says so before the work is done, and before the first of several files is written.
+void check_output_place(base::FileSystem& files, const std::optional<std::string>& place) {
+  if (!place) return;
+  const std::string path = io::split_place(*place).path;
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (!base::exists(files, folder)) {
+    throw base::Error(base::ErrorKind::failed, "output", path, "there is no directory " + folder);
+  }
+}
+
+void write_files(Session& session, const AttendOptions& options, const AttendResult& result) {
+  const Uninterrupted files_are_written;
+  if (options.out) io::write_array(session.files, *options.out, result.output);
+  if (options.trace) io::write_safetensors(session.files, *options.trace, result.trace);
+  if (options.grads) io::write_safetensors(session.files, *options.grads, result.gradients);
+}
+
+void say_what_was_written(const AttendOptions& options, const AttendResult& result) {
+  if (options.out) print_line(*options.out + ": " + result.output.shape().text());
+  if (options.trace) {
+    print_line(*options.trace + ": " + std::to_string(result.trace.size()) + " tensors");
+  }
+  if (options.grads) {
+    print_line(*options.grads + ": " + std::to_string(result.gradients.size()) + " gradients");
+  }
+}
+
+void print_json(StandardOutput& output, const tensor::Tensor& array) {
+  io::Json::Array shape;
+  for (const int64_t size : array.shape().sizes()) shape.emplace_back(size);
+  output.write(R"({"shape":)" + io::json_text(shape) + R"(,"output":)");
+  io::write_json_array(output, array);
+  output.write("}\n");
+}
+
+void run(Session& session) {
+  const AttendOptions options = read_attend_options(session.arguments);
+  for (const auto& place : {options.out, options.trace, options.grads}) {
+    check_output_place(session.files, place);
+  }
+  const AttendInputs inputs = read_attend_inputs(session.files, options);
+  base::ThreadPool threads(session.threads);
+  const AttendResult result = attend(threads, options, inputs);
+  write_files(session, options, result);
+  if (session.talkative) say_what_was_written(options, result);
+  if (session.json) {
+    print_json(session.output, result.output);
+  } else if (!options.out) {
+    session.output.write(array_text("output", result.output));
+  }
+}
+
+}  // namespace
+
+const Command kAttend = {"attend", "multi-head attention on your own arrays", kExamples,
+                         kAttendOptions, run};
+
+}  // namespace headlight::cli

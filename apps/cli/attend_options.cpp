@@ -1,0 +1,159 @@
+// The table of options, and what may and may not stand together.
+#include "apps/cli/attend_options.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "headlight/base/base.h"
+#include "headlight/io/io.h"
+
+namespace headlight::cli {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+constexpr Option kTable[] = {
+    {"query", "FILE", "queries, (T,C), (B,T,C) or already split (B,H,T,D); needed"},
+    {"key", "FILE", "keys (default: the query)"},
+    {"value", "FILE", "values (default: the key)"},
+    {"heads", "N", "query heads (default: 1; a 4-D query has its own)"},
+    {"kv-heads", "N", "key/value heads that groups of query heads share (default: heads)"},
+    {"weights", "FILE[:PREFIX]", "run the whole module with these parameters (.safetensors)"},
+    {"layout", "NAME", "their layout: auto, fused, gpt2, d2l, named or torch (default: auto)"},
+    {"causal", "", "query i sees keys j <= i + past"},
+    {"past", "P", "keys before the first query: a number, a list 3,2 or a file (B,); may be < 0"},
+    {"window", "W", "query i sees keys with |i + past - j| < W"},
+    {"valid-lens", "L", "keys that count: a list 3,2 or a file (B,) or (B,T)"},
+    {"keep-mask", "FILE", "true: may attend; (T,S), (B,T,S) or (B,H,T,S), any axis may be 1"},
+    {"forbid-mask", "FILE", "true: may not attend; shaped like --keep-mask"},
+    {"bias", "FILE", "added to the scores before the masks; shaped like --keep-mask"},
+    {"scale", "S", "factor of the scores (default: 1/sqrt(D))"},
+    {"softcap", "C", "scores s become C*tanh(s/C); 0 is none"},
+    {"scoring", "dot|additive", "additive: w_v tanh(W_q q + W_k k), one head, needs --weights"},
+    {"head-gates", "FILE", "factors of the heads' outputs, (H,) or (B,H)"},
+    {"out", "FILE", "write the output, with the query's rank"},
+    {"trace", "FILE", "write every intermediate (.safetensors)"},
+    {"grad-out", "FILE", "gradient of the output, to go back from"},
+    {"grads", "FILE", "write the gradients of sum(output * grad-out) (.safetensors)"},
+};
+
+constexpr int64_t kMostHeads = 1'000'000;
+
+[[noreturn]] void refuse(const std::string& option, std::string_view where, std::string_view why) {
+  throw Error(ErrorKind::usage, option, where, why);
+}
+
+void require(const Arguments& arguments, std::string_view option, std::string_view needed,
+             std::string_view what_for) {
+  if (!arguments.has(option) || arguments.has(needed)) return;
+  refuse(arguments.source(option), "",
+         "needs --" + std::string(needed) + ", " + std::string(what_for));
+}
+
+// The place of an array, by its ending.
+std::optional<std::string> array_place(const Arguments& arguments, std::string_view option) {
+  auto place = arguments.text(option);
+  if (place && !io::is_array_place(*place)) {
+    refuse(arguments.source(option), io::in_quotes(*place),
+           "the ending must be .npy, .safetensors, .json or .csv");
+  }
+  return place;
+}
+
+std::optional<std::string> safetensors_path(const Arguments& arguments, std::string_view option) {
+  auto path = arguments.text(option);
+  if (path && !path->ends_with(".safetensors")) {
+    refuse(arguments.source(option), io::in_quotes(*path), "the ending must be .safetensors");
+  }
+  return path;
+}
+
+std::optional<IntegersOrPlace> integers_or_place(const Arguments& arguments,
+                                                 std::string_view option, Range<int64_t> range) {
+  const auto text = arguments.text(option);
+  if (!text) return std::nullopt;
+  if (io::is_array_place(*text)) return *text;
+  return integers_of(arguments.source(option), *text, range);
+}
+
+std::optional<nn::AttentionLayout> layout_of(const Arguments& arguments) {
+  constexpr std::array<std::string_view, 6> kLayouts = {"auto", "fused", "gpt2",
+                                                        "d2l",  "named", "torch"};
+  return nn::attention_layout(arguments.choice("layout", kLayouts));
+}
+
+void check_additive(const Arguments& arguments, const AttendOptions& options) {
+  if (!options.additive) return;
+  require(arguments, "scoring", "weights", "which holds W_q.weight, W_k.weight and w_v.weight");
+  for (const char* option : {"scale", "softcap", "layout"}) {
+    if (arguments.has(option))
+      refuse(arguments.source(option), "", "has no meaning with --scoring additive");
+  }
+  for (const char* option : {"heads", "kv-heads"}) {
+    if (arguments.has(option) && arguments.text(option) != "1") {
+      refuse(arguments.source(option), *arguments.text(option), "additive scoring has one head");
+    }
+  }
+}
+
+void check_together(const Arguments& arguments, const AttendOptions& options) {
+  if (!arguments.has("query")) {
+    refuse("--query", "", "is missing: a file of queries, e.g. headlight attend --query x.npy");
+  }
+  require(arguments, "grads", "grad-out", "the gradient of the output to go back from");
+  require(arguments, "grad-out", "grads", "where the gradients go");
+  require(arguments, "layout", "weights", "whose layout it is");
+  check_additive(arguments, options);
+  if (options.heads && options.kv_heads && *options.heads % *options.kv_heads != 0) {
+    refuse(arguments.source("kv-heads"), std::to_string(*options.kv_heads),
+           "must divide the " + std::to_string(*options.heads) + " heads");
+  }
+  const std::array<std::optional<std::string>, 3> outputs = {options.out, options.trace,
+                                                             options.grads};
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] && std::count(outputs.begin(), outputs.end(), outputs[i]) > 1) {
+      refuse("output files", io::in_quotes(*outputs[i]), "two outputs would go to the same file");
+    }
+  }
+}
+
+}  // namespace
+
+constinit const std::span<const Option> kAttendOptions = kTable;
+
+AttendOptions read_attend_options(const Arguments& arguments) {
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  constexpr std::array<std::string_view, 2> kScorings = {"dot", "additive"};
+  AttendOptions options;
+  options.query = array_place(arguments, "query").value_or("");
+  options.key = array_place(arguments, "key");
+  options.value = array_place(arguments, "value");
+  options.heads = arguments.integer("heads", {1, kMostHeads});
+  options.kv_heads = arguments.integer("kv-heads", {1, kMostHeads});
+  options.weights = arguments.text("weights");
+  options.layout = layout_of(arguments);
+  options.additive = arguments.choice("scoring", kScorings) == "additive";
+  options.causal = arguments.has("causal");
+  options.window = arguments.integer("window", {1, kPastRange.highest}).value_or(0);
+  options.past = integers_or_place(arguments, "past", kPastRange);
+  options.valid_lens =
+      integers_or_place(arguments, "valid-lens", {0, std::numeric_limits<int64_t>::max()});
+  options.keep_mask = array_place(arguments, "keep-mask");
+  options.forbid_mask = array_place(arguments, "forbid-mask");
+  options.bias = array_place(arguments, "bias");
+  options.head_gates = array_place(arguments, "head-gates");
+  if (const auto scale = arguments.real("scale", {-kLargest, kLargest})) {
+    options.scale = static_cast<float>(*scale);
+  }
+  options.softcap = static_cast<float>(arguments.real("softcap", {0, kLargest}).value_or(0));
+  options.out = array_place(arguments, "out");
+  options.trace = safetensors_path(arguments, "trace");
+  options.grad_out = array_place(arguments, "grad-out");
+  options.grads = safetensors_path(arguments, "grads");
+  check_together(arguments, options);
+  return options;
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,27 @@
+// The work that `headlight bench` measures: matrix products and the attention core.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headlight/kernels/kernels.h"
+
+namespace headlight::cli {
+
+// One piece of work on numbers of its own, which are made when it is.
+struct Work {
+  double operations =
+      0;  // useful ones: causal attention counts half the square, a backward twice its forward
+  std::function<void()> run;
+};
+
+struct WorkCase {
+  std::string name;  // "attention-causal-4x1024x768x12": what, then batch, tokens, width and heads
+  std::function<Work(const kernels::Execution&, uint64_t seed)> make;
+};
+
+std::vector<WorkCase> bench_cases();
+
+}  // namespace headlight::cli

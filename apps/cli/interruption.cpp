@@ -1,0 +1,51 @@
+// A handler that either leaves at once or takes a note.
+#include "apps/cli/interruption.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace headlight::cli {
+namespace {
+
+// Lock-free, as a signal handler needs them.
+std::atomic<bool> holding{false};
+std::atomic<int> waiting{0};
+
+void on_signal(int signal) {
+  if (holding.load() && waiting.exchange(signal) == 0) return;
+  _exit(128 + signal);
+}
+
+void handle(int signal) {
+  struct sigaction action {};
+  if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
+  action = {};
+  action.sa_handler = on_signal;
+  sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+void prepare_process() {
+  for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file) {
+    if (fcntl(file, F_GETFD) >= 0) continue;
+    // The lowest free number is this one. A closed standard output stays unwritable: what is
+    // written to it is lost, and the user is told.
+    if (open("/dev/null", file == STDERR_FILENO ? O_WRONLY : O_RDONLY) < 0) _exit(1);
+  }
+  signal(SIGPIPE, SIG_IGN);
+  handle(SIGINT);
+  handle(SIGTERM);
+}
+
+Uninterrupted::Uninterrupted() { holding.store(true); }
+
+Uninterrupted::~Uninterrupted() {
+  holding.store(false);
+  if (const int signal = waiting.load(); signal != 0) _exit(128 + signal);
+}
+
+}  // namespace headlight::cli

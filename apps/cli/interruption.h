@@ -1,0 +1,21 @@
+// Signals: an interrupted program ends with 128 + the signal's number and leaves no half-made file.
+#pragma once
+
+namespace headlight::cli {
+
+// SIGINT ends the program with 130, SIGTERM with 143, unless who started it wants them ignored. A
+// closed pipe is an error of the write and not a signal. Standard input, output and error are made
+// to exist, so that no file we open takes their number.
+void prepare_process();
+
+// While one lives, the first signal waits; files are written under it. A second signal does not
+// wait.
+class Uninterrupted {
+ public:
+  Uninterrupted();
+  ~Uninterrupted();
+  Uninterrupted(const Uninterrupted&) = delete;
+  Uninterrupted& operator=(const Uninterrupted&) = delete;
+};
+
+}  // namespace headlight::cli

@@ -1,0 +1,107 @@
+// Which numbers to show, how many digits they get, and columns of one width.
+#include "apps/cli/print_array.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+namespace headlight::cli {
+namespace {
+
+constexpr int64_t kMostRows = 16;
+constexpr int64_t kMostColumns = 12;
+constexpr int64_t kMostMatrices = 8;
+constexpr int64_t kGap = -1;  // stands for what is left out
+
+// All of [0, count), or the ends with a gap between them.
+std::vector<int64_t> shown_indices(int64_t count, int64_t most) {
+  std::vector<int64_t> indices;
+  const int64_t end = most / 2 - 1;
+  for (int64_t i = 0; i < count; ++i) {
+    if (count <= most || i < end || i >= count - end) {
+      indices.push_back(i);
+    } else if (indices.back() != kGap) {
+      indices.push_back(kGap);
+    }
+  }
+  return indices;
+}
+
+struct Matrix {
+  const float* data;
+  int64_t cols;
+  float at(int64_t row, int64_t col) const { return data[row * cols + col]; }
+};
+
+// Four digits after the point, with an exponent where numbers would be cut to nothing or grow long.
+std::string cell_text(float number, std::chars_format format) {
+  std::array<char, 64> buffer;
+  const auto result =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), number, format, 4);
+  return std::string(buffer.data(), result.ptr);
+}
+
+std::chars_format format_for(const tensor::Tensor& array) {
+  float largest = 0;
+  for (int64_t i = 0; i < array.elements(); ++i) {
+    const float magnitude = std::fabs(array.data<float>()[i]);
+    if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
+  }
+  const bool is_plain = largest == 0 || (largest >= 1e-2F && largest < 1e6F);
+  return is_plain ? std::chars_format::fixed : std::chars_format::scientific;
+}
+
+std::string matrix_text(const Matrix& matrix, const std::vector<int64_t>& rows,
+                        const std::vector<int64_t>& cols, std::chars_format format) {
+  std::vector<std::vector<std::string>> lines;
+  size_t width = 0;
+  for (const int64_t row : rows) {
+    std::vector<std::string>& line = lines.emplace_back();
+    for (const int64_t col : cols) {
+      const bool is_gap = row == kGap || col == kGap;
+      line.push_back(is_gap ? "..." : cell_text(matrix.at(row, col), format));
+      width = std::max(width, line.back().size());
+    }
+  }
+  std::string text;
+  for (const std::vector<std::string>& line : lines) {
+    for (const std::string& cell : line) text.append(2 + width - cell.size(), ' ').append(cell);
+    text += '\n';
+  }
+  return text;
+}
+
+// "[1, 0]" of matrix number `index` among those of `shape`'s first axes.
+std::string index_text(const tensor::Shape& shape, int64_t index) {
+  std::string text = "]";
+  for (int axis = shape.rank() - 3; axis >= 0; --axis) {
+    text = (axis == 0 ? "[" : ", ") + std::to_string(index % shape[axis]) + text;
+    index /= shape[axis];
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string array_text(const std::string& name, const tensor::Tensor& array) {
+  const int64_t height = array.size(-2);
+  const int64_t width = array.size(-1);
+  int64_t matrices = 1;
+  for (int axis = 0; axis < array.rank() - 2; ++axis) matrices *= array.size(axis);
+  const bool is_whole = height <= kMostRows && width <= kMostColumns && matrices <= kMostMatrices;
+  const std::chars_format format = format_for(array);
+  std::string text = name + " " + array.shape().text();
+  text += is_whole ? "\n" : "  (abbreviated: --out FILE or --json gives every number)\n";
+  for (const int64_t index : shown_indices(matrices, kMostMatrices)) {
+    if (array.rank() > 2) text += index == kGap ? "...\n" : index_text(array.shape(), index) + "\n";
+    if (index == kGap) continue;
+    text +=
+        matrix_text({array.data<float>() + index * height * width, width},
+                    shown_indices(height, kMostRows), shown_indices(width, kMostColumns), format);
+  }
+  return text;
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,178 @@
+// From the command line to a command, and from an error to an exit code.
+#include "apps/cli/program.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <new>
+#include <optional>
+
+#include "apps/cli/interruption.h"
+#include "apps/cli/words.h"
+#include "headlight/io/io.h"
+#include "headlight/kernels/kernels.h"
+
+namespace headlight::cli {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+constexpr std::array<const Command*, 2> kCommands = {&kAttend, &kBench};
+
+constexpr std::array<std::string_view, 4> kLanguages = {"en", "tr", "az", "ko"};
+
+constexpr std::array<Option, 8> kEverywhere = {{
+    {"threads", "N", "threads to compute with (default: the cores this process may use)"},
+    {"seed", "N", "where random numbers start (default: 0)"},
+    {"json", "", "print one JSON document"},
+    {"quiet", "", "nothing on standard error but errors"},
+    {"lang", "en|tr|az|ko", "language of explanations"},
+    {"simd", "NAME", "use no better instruction set: avx512, avx2, sse4, scalar"},
+    {"help", "", "show this"},
+    {"version", "", "show the version"},
+}};
+
+constexpr int kFailed = 1;
+constexpr int kOutOfMemory = 4;
+struct ExitCode {
+  ErrorKind kind;
+  int code;
+};
+constexpr ExitCode kExitCodes[] = {{ErrorKind::usage, 2},
+                                   {ErrorKind::bad_input, 3},
+                                   {ErrorKind::out_of_memory, kOutOfMemory},
+                                   {ErrorKind::failed, kFailed}};
+
+std::string overview() {
+  std::string text =
+      "Headlight: multi-head attention on your own arrays, with every intermediate and gradient.\n"
+      "\n"
+      "  headlight attend --query x.npy --heads 4 --causal    attend, print the result\n"
+      "  headlight attend --help                              what it can do, examples first\n"
+      "  headlight bench --quick                              how fast it is here\n"
+      "\n"
+      "Usage: headlight COMMAND [OPTIONS]\n"
+      "\n"
+      "Commands:\n";
+  for (const Command* command : kCommands) {
+    std::string name = "  " + std::string(command->name);
+    name.resize(12, ' ');
+    text.append(name).append(command->summary).append("\n");
+  }
+  return text + "\nOptions of every command:\n" + option_table(kEverywhere) +
+         "\nAn option --some-name can also be set by the variable HEADLIGHT_SOME_NAME.\n";
+}
+
+std::string help_of(const Command& command) {
+  std::string text = "headlight " + std::string(command.name) + ": ";
+  text.append(command.summary).append("\n\nExamples:\n").append(command.examples);
+  text.append("\nOptions:\n").append(option_table(command.options));
+  return text.append("\nOptions of every command:\n").append(option_table(kEverywhere));
+}
+
+const Command& command_called(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Command* command : kCommands) {
+    if (command->name == name) return *command;
+    names.push_back(command->name);
+  }
+  throw Error(
+      ErrorKind::usage, "unknown command", io::in_quotes(name),
+      "the nearest is " + std::string(nearest(name, names)) + "; `headlight --help` lists all");
+}
+
+// What is typed, taken apart.
+struct Request {
+  Arguments arguments;
+  const Command* command = nullptr;
+  std::vector<Option> known;
+};
+
+Request read_request(std::span<char* const> words) {
+  Request request;
+  request.known.assign(kEverywhere.begin(), kEverywhere.end());
+  ArgumentParser parser(words);
+  std::optional<std::string> word = parser.next_word(request.arguments, request.known);
+  if (word == "help") {
+    request.arguments.set("help", "", "help");
+    word = parser.next_word(request.arguments, request.known);
+  }
+  if (!word) return request;
+  request.command = &command_called(*word);
+  request.arguments.set_command(request.command->name);
+  request.known.insert(request.known.begin(), request.command->options.begin(),
+                       request.command->options.end());
+  if (const auto more = parser.next_word(request.arguments, request.known)) {
+    throw Error(ErrorKind::usage, "unexpected argument", io::in_quotes(*more),
+                std::string(request.command->name) + " takes only options, such as --" +
+                    std::string(request.command->options.front().name));
+  }
+  return request;
+}
+
+void run_command(const Request& request, StandardOutput& output) {
+  const Arguments& arguments = request.arguments;
+  const auto threads = arguments.integer("threads", {1, base::ThreadPool::kMaxThreads})
+                           .value_or(base::ThreadPool::available_cores());
+  const auto seed = arguments.integer("seed", {0, INT64_MAX}).value_or(0);
+  arguments.choice("lang", kLanguages);
+  if (const auto simd = arguments.text("simd")) kernels::limit_simd(*simd);
+  Session session{.arguments = arguments,
+                  .output = output,
+                  .files = base::real_files(),
+                  .threads = static_cast<int>(threads),
+                  .seed = static_cast<uint64_t>(seed),
+                  .json = arguments.has("json"),
+                  .talkative = !arguments.has("quiet") && isatty(STDERR_FILENO) == 1};
+  request.command->run(session);
+}
+
+void serve(std::span<char* const> words) {
+  StandardOutput output;
+  Request request = read_request(words);
+  if (request.arguments.has("version")) {
+    output.write("headlight " HEADLIGHT_VERSION "\n");
+  } else if (request.command == nullptr) {
+    output.write(overview());
+  } else if (request.arguments.has("help")) {
+    output.write(help_of(*request.command));
+  } else {
+    read_environment(request.arguments, request.known);
+    run_command(request, output);
+  }
+  output.flush();
+}
+
+int report(const char* message, int code) {
+  print_line("headlight: " + shown(message));
+  return code;
+}
+
+int exit_code(ErrorKind kind) {
+  for (const ExitCode& entry : kExitCodes) {
+    if (entry.kind == kind) return entry.code;
+  }
+  return kFailed;
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  prepare_process();
+  try {
+    serve(std::span(argv, static_cast<size_t>(argc)).subspan(argc > 0 ? 1 : 0));
+    return 0;
+  } catch (const Error& error) {
+    return report(error.what(), exit_code(error.kind()));
+  } catch (const ReaderGone&) {
+    return kFailed;
+  } catch (const std::bad_alloc&) {
+    print_line("headlight: memory: there is not enough");
+    return kOutOfMemory;
+  } catch (const std::exception& error) {
+    return report(Error(ErrorKind::failed, "internal error", "", error.what()).what(), kFailed);
+  }
+}
+
+}  // namespace headlight::cli

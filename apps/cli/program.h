@@ -1,0 +1,39 @@
+// The program: its commands, its settings, its exit codes.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "apps/cli/arguments.h"
+#include "apps/cli/output.h"
+#include "headlight/base/base.h"
+
+namespace headlight::cli {
+
+// What every command is given.
+struct Session {
+  const Arguments& arguments;
+  StandardOutput& output;
+  base::FileSystem& files;
+  int threads = 1;
+  uint64_t seed = 0;
+  bool json = false;
+  bool talkative = false;  // somebody reads standard error at a terminal and has not said --quiet
+};
+
+// One file per command defines one of these; program.cpp lists them.
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view examples;  // help begins with them
+  std::span<const Option> options;
+  void (*run)(Session& session);
+};
+extern const Command kAttend;
+extern const Command kBench;
+
+// Never throws; returns the exit code.
+int run_program(int argc, char** argv);
+
+}  // namespace headlight::cli
