@@ -87,13 +87,17 @@ void set_lengths(std::string_view operation, AttentionInputs& inputs,
 
 void check_gates(std::string_view operation, const Tensor& gates,
                  const kernels::AttentionShape& s) {
-  if (gates.dtype() == DType::f32 && gates.is_contiguous() &&
-      (gates.shape() == Shape{s.heads} || gates.shape() == Shape{s.batch, s.heads})) {
-    return;
+  check_type(operation, "gates", gates, DType::f32);
+  const Shape per_head{s.heads};
+  const Shape per_sequence{s.batch, s.heads};
+  if (gates.shape() != per_head && gates.shape() != per_sequence) {
+    refuse(operation, "gates",
+           "shape is " + gates.shape().text() + ", " + per_head.text() + " or " +
+               per_sequence.text() + " is needed");
   }
-  refuse(operation, "gates",
-         std::string(name_of(gates.dtype())) + " of shape " + gates.shape().text() + ", f32 " +
-             Shape{s.heads}.text() + " or " + Shape{s.batch, s.heads}.text() + " is needed");
+  if (!gates.is_contiguous()) {
+    refuse(operation, "gates", "shape " + gates.shape().text() + " is not adjacent in memory");
+  }
 }
 
 void check_numbers(std::string_view operation, const AttentionOptions& options) {

@@ -1,0 +1,227 @@
+// Observers see what the fast path did and change nothing.
+#include <cmath>
+#include <limits>
+
+#include "tests/autograd/observing.h"
+
+namespace headlight::tests {
+namespace {
+
+using autograd::Context;
+using autograd::Value;
+using tensor::Shape;
+using tensor::Tensor;
+
+float at(const Tensor& x, std::initializer_list<int64_t> place) {
+  int64_t offset = 0;
+  int axis = 0;
+  for (const int64_t index : place) offset += index * x.stride(axis++);
+  return x.data<float>()[offset];
+}
+
+TEST_F(Observing, changes_no_bit_of_the_run) {
+  const auto alone = run(nullptr);
+  EXPECT_EQ(reconstructed_, 0);
+  Notebook everything([](std::string_view) { return true; });
+  EXPECT_EQ(run(&everything), alone);
+  EXPECT_GT(reconstructed_, 0);
+  Notebook nothing([](std::string_view) { return false; });
+  EXPECT_EQ(run(&nothing), alone);
+  EXPECT_EQ(reconstructed_, 0);
+  EXPECT_TRUE(nothing.seen.empty());
+}
+
+TEST_F(Observing, one_head_computes_no_other_heads_scores) {
+  Notebook one = Notebook::of({"decoder.0.self.head.2.weights"});
+  run(&one);
+  EXPECT_EQ(reconstructed_, kBatch * kQueries * kKeys);
+  ASSERT_EQ(one.seen.size(), 1u);
+  EXPECT_EQ(one.seen.begin()->second.shape(), (Shape{kBatch, kQueries, kKeys}));
+}
+
+TEST_F(Observing, some_rows_computes_no_other_rows_scores) {
+  Notebook all = Notebook::of({"decoder.0.self.weights"});
+  run(&all);
+  EXPECT_EQ(reconstructed_, kBatch * kHeads * kQueries * kKeys);
+  Notebook some = Notebook::of({"decoder.0.self.weights"});
+  some.limited = {3, 1};
+  run(&some);
+  EXPECT_EQ(reconstructed_, kBatch * kHeads * kKeys);
+  const Tensor whole = all.seen.at("decoder.0.self.weights");
+  EXPECT_EQ(floats(some.seen.at("decoder.0.self.weights")), floats(whole.slice(2, 3, 1)));
+}
+
+TEST_F(Observing, rows_past_the_last_gives_those_there_are) {
+  Notebook some = Notebook::of({"decoder.0.self.weights"});
+  some.limited = {kQueries - 1, 100};
+  run(&some);
+  EXPECT_EQ(some.seen.at("decoder.0.self.weights").shape(), (Shape{kBatch, kHeads, 1, kKeys}));
+}
+
+TEST_F(Observing, row_statistics_and_inputs_computes_no_scores) {
+  Notebook inputs([](std::string_view place) {
+    return place.ends_with("query") || place.ends_with("key") || place.ends_with("value") ||
+           place.ends_with("row_max") || place.ends_with("row_sum") ||
+           place.ends_with("head_output");
+  });
+  run(&inputs);
+  EXPECT_EQ(reconstructed_, 0);
+  EXPECT_EQ(inputs.seen.size(), 6u * (1 + kHeads));
+}
+
+TEST_F(Observing, delivers_every_tensor_in_its_documented_shape) {
+  Notebook everything([](std::string_view) { return true; });
+  run(&everything);
+  const Shape scores{kBatch, kHeads, kQueries, kKeys};
+  const std::map<std::string, Shape> expected = {
+      {"query", {kBatch, kHeads, kQueries, kWidth}},
+      {"key", {kBatch, kHeads / 2, kKeys, kWidth}},
+      {"value", {kBatch, kHeads / 2, kKeys, kValueWidth}},
+      {"scores", scores},
+      {"scaled_scores", scores},
+      {"capped_scores", scores},
+      {"masked_scores", scores},
+      {"weights", scores},
+      {"row_max", {kBatch, kHeads, kQueries}},
+      {"row_sum", {kBatch, kHeads, kQueries}},
+      {"weighted_values", {kBatch, kHeads, kQueries, kKeys, kValueWidth}},
+      {"head_output", {kBatch, kHeads, kQueries, kValueWidth}}};
+  EXPECT_EQ(everything.seen.size(), expected.size() * (1 + kHeads));
+  for (const auto& [name, shape] : expected) {
+    const Tensor& all = everything.seen.at("decoder.0.self." + name);
+    EXPECT_EQ(all.shape(), shape) << name;
+    for (int64_t head = 0; head < kHeads; ++head) {
+      const Tensor& one =
+          everything.seen.at("decoder.0.self.head." + std::to_string(head) + "." + name);
+      const int64_t axis_head = shape[1] == kHeads ? head : head / 2;
+      EXPECT_EQ(floats(one), floats(all.slice(1, axis_head, 1))) << name << " of head " << head;
+      EXPECT_EQ(one.rank(), all.rank() - 1) << name;
+    }
+  }
+}
+
+TEST_F(Observing, shows_steps_that_follow_from_each_other) {
+  Notebook everything([](std::string_view) { return true; });
+  const std::vector<float> output = run(&everything)[0];
+  const auto seen = [&](const std::string& name) {
+    return everything.seen.at("decoder.0.self." + name);
+  };
+  const float scale = 1 / std::sqrt(static_cast<float>(kWidth));
+  for (int64_t b = 0; b < kBatch; ++b) {
+    for (int64_t h = 0; h < kHeads; ++h) {
+      for (int64_t i = 0; i < kQueries; ++i) {
+        std::vector<float> sums(kValueWidth, 0);
+        for (int64_t j = 0; j < kKeys; ++j) {
+          float dot = 0;
+          for (int64_t d = 0; d < kWidth; ++d) {
+            dot += at(seen("query"), {b, h, i, d}) * at(seen("key"), {b, h / 2, j, d});
+          }
+          EXPECT_NEAR(at(seen("scores"), {b, h, i, j}), dot, 1e-5);
+          EXPECT_NEAR(at(seen("scaled_scores"), {b, h, i, j}), dot * scale, 1e-5);
+          const float capped = 2 * std::tanh(dot * scale / 2);
+          EXPECT_NEAR(at(seen("capped_scores"), {b, h, i, j}), capped, 1e-5);
+          const bool visible = j <= i + 2 * b;
+          const float masked = at(seen("masked_scores"), {b, h, i, j});
+          const float weight = at(seen("weights"), {b, h, i, j});
+          if (visible) {
+            EXPECT_NEAR(masked, capped, 1e-5);
+            EXPECT_NEAR(
+                weight,
+                std::exp(masked - at(seen("row_max"), {b, h, i})) / at(seen("row_sum"), {b, h, i}),
+                1e-6);
+          } else {
+            EXPECT_EQ(masked, -std::numeric_limits<float>::infinity());
+            EXPECT_EQ(weight, 0);
+          }
+          for (int64_t e = 0; e < kValueWidth; ++e) {
+            const float weighted = at(seen("weighted_values"), {b, h, i, j, e});
+            EXPECT_FLOAT_EQ(weighted, weight * at(seen("value"), {b, h / 2, j, e}));
+            sums[static_cast<size_t>(e)] += weighted;
+          }
+        }
+        for (int64_t e = 0; e < kValueWidth; ++e) {
+          const float head_output = at(seen("head_output"), {b, h, i, e});
+          EXPECT_NEAR(head_output, sums[static_cast<size_t>(e)], 1e-5);
+          const auto place =
+              static_cast<size_t>(((b * kQueries + i) * kHeads + h) * kValueWidth + e);
+          EXPECT_FLOAT_EQ(output[place],
+                          head_output * floats(gates.data())[static_cast<size_t>(h)]);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Observing, shows_no_nan_that_hides_behind_the_mask) {
+  Context context = inference_context();
+  Notebook notebook = Notebook::of({"weighted_values", "weights"});
+  context.observer = &notebook;
+  const float nan = std::nanf("");
+  attention(context, leaf({1, 1, 1}, {1}), leaf({1, 2, 1}, {1, nan}), leaf({1, 2, 1}, {3, nan}),
+            {.causal = true});
+  EXPECT_EQ(floats(notebook.seen.at("weights")), (std::vector<float>{1, 0}));
+  EXPECT_EQ(floats(notebook.seen.at("weighted_values")), (std::vector<float>{3, 0}));
+}
+
+TEST_F(Observing, sees_the_scores_of_a_cache_too) {
+  const int64_t per_head = kernels::packed_keys_size(kKeys, kWidth);
+  std::vector<float> packed(static_cast<size_t>(kBatch * kHeads / 2 * per_head));
+  const tensor::ConstHeadsView rows = key.data().heads(kHeads / 2);
+  for (int64_t b = 0; b < kBatch; ++b) {
+    for (int64_t h = 0; h < kHeads / 2; ++h) {
+      kernels::append_packed_keys(rows.row(b, h, 0), rows.row_stride, kKeys, kWidth, 0,
+                                  packed.data() + (b * kHeads / 2 + h) * per_head);
+    }
+  }
+  const Tensor values =
+      value.data().reshaped({kBatch, kKeys, kHeads / 2, kValueWidth}).permuted({0, 2, 1, 3});
+  const autograd::CachedKeyValues cache{
+      {packed.data(), kHeads / 2 * per_head, per_head}, kWidth, values};
+  Notebook plain([](std::string_view) { return true; });
+  Notebook cached([](std::string_view) { return true; });
+  Context context = inference_context();
+  context.observer = &plain;
+  const Value expected = attention(context, query, key, value, options());
+  context.observer = &cached;
+  const Tensor output = cached_attention(context, query.data(), cache, options());
+  EXPECT_EQ(floats(output), floats(expected.data()));
+  for (const auto& [place, seen] : plain.seen) {
+    if (place.ends_with(".key")) {
+      EXPECT_FALSE(cached.seen.contains(place));
+    } else {
+      EXPECT_EQ(floats(cached.seen.at(place)), floats(seen)) << place;
+    }
+  }
+}
+
+TEST_F(Observing, of_a_layer_norm_sees_its_statistics) {
+  Context context = inference_context();
+  Notebook notebook([](std::string_view) { return true; });
+  context.observer = &notebook;
+  const Value y = layer_norm(context, leaf({1, 2}, {1, 5}), leaf({2}, {10, 10}), leaf({2}, {1, 1}),
+                             {.epsilon = 0, .place = "decoder.0.norm_1"});
+  const auto seen = [&](const std::string& name) {
+    return floats(notebook.seen.at("decoder.0.norm_1." + name));
+  };
+  EXPECT_EQ(notebook.seen.size(), 5u);
+  EXPECT_EQ(seen("input"), (std::vector<float>{1, 5}));
+  EXPECT_EQ(seen("mean"), std::vector<float>{3});
+  EXPECT_EQ(seen("deviation"), std::vector<float>{2});
+  EXPECT_EQ(seen("normalized"), (std::vector<float>{-1, 1}));
+  EXPECT_EQ(seen("output"), (std::vector<float>{-9, 11}));
+  EXPECT_EQ(floats(y.data()), seen("output"));
+}
+
+TEST_F(Observing, of_a_linear_layer_sees_what_the_activation_is_given) {
+  Context context = inference_context();
+  Notebook notebook = Notebook::of({"decoder.0.ffn.hidden"});
+  context.observer = &notebook;
+  const Value y =
+      linear(context, leaf({1, 1}, {2}), leaf({2, 1}, {-1, 1}), Value(),
+             {.activation = kernels::Activation::relu, .hidden_place = "decoder.0.ffn.hidden"});
+  EXPECT_EQ(floats(y.data()), (std::vector<float>{0, 2}));
+  EXPECT_EQ(floats(notebook.seen.at("decoder.0.ffn.hidden")), (std::vector<float>{-2, 2}));
+}
+
+}  // namespace
+}  // namespace headlight::tests
