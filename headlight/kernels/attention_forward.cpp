@@ -153,12 +153,15 @@ class Forward {
     for (int64_t r = 0; r < strip.rows; ++r) {
       float* row = strip.scores + r * kKeyTile;
       states[r].sum += exponentiate(row, strip.begin, strip.end, shift_of(states[r].max));
-      if (problem_.dropout.probability > 0) {
-        float drops[kKeyTile];
-        drop_weights(problem_, strip, r, drops, row);
-      }
+      if (problem_.dropout.probability > 0) drop_weights(strip, r, row);
     }
     add_values(strip, keys, head, factors, sums);
+  }
+
+  void drop_weights(const ScoreStrip& strip, int64_t r, float* row) const {
+    float drops[kKeyTile];
+    weight_drops(problem_, strip, r, drops);
+    for (int64_t c = strip.begin; c < strip.end; ++c) row[c] *= drops[c - strip.begin];
   }
 
   // sums = factors * sums + weights * values, over the keys of the strip that anyone of its rows

@@ -15,10 +15,10 @@ namespace headlight::kernels::HWY_NAMESPACE {
 HWY_INLINE void weights_of_row(float row_max, float row_sum, int64_t begin, int64_t end,
                                float* row) {
   const FloatTag d;
-  const FloatVec shift = hn::Set(d, row_max == kHidden ? 0.0f : row_max);
+  const FloatVec shift = hn::Set(d, shift_of(row_max));
   const FloatVec inverse = hn::Set(d, row_sum == 0 ? 0.0f : 1.0f / row_sum);
   for (int64_t c = begin; c < end; c += kLanes) {
-    hn::StoreU(hn::Mul(exp_softmax(d, hn::Sub(hn::LoadU(d, row + c), shift)), inverse), d, row + c);
+    hn::StoreU(weight_of(hn::LoadU(d, row + c), shift, inverse), d, row + c);
   }
 }
 

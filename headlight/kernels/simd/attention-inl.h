@@ -20,6 +20,9 @@ namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t round_up(int64_t count, int64_t unit) { return (count + unit - 1) / unit * unit; }
+// Columns of a strip come in whole register tiles, and in fours, as random numbers do.
+constexpr int64_t kColumnUnit = kTileCols < 4 ? 4 : kTileCols;
+
 constexpr int64_t round_down(int64_t count, int64_t unit) { return count / unit * unit; }
 
 // Copies rows, filling up with zeros to `padded` columns. Returns whether all numbers are finite: x
@@ -55,9 +58,10 @@ HWY_INLINE void pack_transposed_tile(const float* rows, int64_t row_stride, int6
 }
 
 // c (m x cols) = start + a (m x depth) * b (depth x cols) for rows in groups of kTileRows and whole
-// vectors of columns. a, b and c as in TileOperands; m need not be at most kTileRows here.
+// vectors of columns. a, b and c as in TileOperands; m need not be at most kTileRows here. Not
+// inlined: it holds a register tile for every number of rows.
 template <TileStart kStart>
-HWY_INLINE void strip_product(int64_t m, int64_t cols, const TileOperands& o) {
+HWY_NOINLINE void strip_product(int64_t m, int64_t cols, const TileOperands& o) {
   for (int64_t c = 0; c < cols; c += kTileCols) {
     for (int64_t r = 0; r < m; r += kTileRows) {
       TileOperands part = o;
@@ -95,7 +99,7 @@ HWY_NOINLINE void strip_product_skipping_zeros(int64_t m, int64_t cols, const Ti
 }
 
 template <TileStart kStart>
-HWY_INLINE void strip_product(int64_t m, int64_t cols, const TileOperands& o, bool finite) {
+void strip_product(int64_t m, int64_t cols, const TileOperands& o, bool finite) {
   if (finite) {
     strip_product<kStart>(m, cols, o);
   } else {
@@ -104,7 +108,7 @@ HWY_INLINE void strip_product(int64_t m, int64_t cols, const TileOperands& o, bo
 }
 
 // A group of query rows of one sequence and head against columns [begin, end) of one key tile;
-// begin and end are multiples of kTileCols. scores[r * kKeyTile + c] is row first_row + r, key
+// begin and end are multiples of kColumnUnit. scores[r * kKeyTile + c] is row first_row + r, key
 // first_key + c.
 struct ScoreStrip {
   int64_t b, h;
@@ -120,8 +124,8 @@ struct ScoreStrip {
 // Restricts a strip over tile `tile` to the columns that hold keys of the interval.
 HWY_INLINE void set_columns(ScoreStrip& strip, int64_t tile, KeyInterval keys) {
   strip.first_key = tile * kKeyTile;
-  strip.begin = round_down(std::max<int64_t>(keys.first - strip.first_key, 0), kTileCols);
-  strip.end = round_up(std::min(keys.last - strip.first_key, kKeyTile), kTileCols);
+  strip.begin = round_down(std::max<int64_t>(keys.first - strip.first_key, 0), kColumnUnit);
+  strip.end = round_up(std::min(keys.last - strip.first_key, kKeyTile), kColumnUnit);
 }
 
 HWY_INLINE void raw_scores(const AttentionProblem& problem, const ScoreStrip& s) {
@@ -162,8 +166,8 @@ HWY_INLINE float scale_row(float scale, int64_t begin, int64_t end, float* HWY_R
 
 // The score-tile function: every score that is ever used or shown comes from here. With `largest`,
 // each row's largest score is written there.
-HWY_INLINE void score_strip(const AttentionProblem& problem, const ScoreStrip& s, ScoreStage stage,
-                            float* largest = nullptr) {
+inline void score_strip(const AttentionProblem& problem, const ScoreStrip& s, ScoreStage stage,
+                        float* largest = nullptr) {
   raw_scores(problem, s);
   if (stage == ScoreStage::raw) return;
   const AttentionMask& mask = problem.mask;
@@ -185,18 +189,15 @@ HWY_INLINE void score_strip(const AttentionProblem& problem, const ScoreStrip& s
   }
 }
 
-// Multiplies the weights of columns [begin, end) of one row by their dropout factors.
-HWY_INLINE void drop_weights(const AttentionProblem& problem, const ScoreStrip& s, int64_t r,
-                             float* factors, float* row) {
+// The dropout factors of columns [begin, end) of one row: factors[c - begin] is 0 or 1 / (1 -
+// probability).
+HWY_INLINE void weight_drops(const AttentionProblem& problem, const ScoreStrip& s, int64_t r,
+                             float* factors) {
   const AttentionDropout& dropout = problem.dropout;
   const int64_t sequence = dropout.sequences ? dropout.sequences[s.b] : s.b;
   dropout_factors(dropout.key, static_cast<uint32_t>(s.first_row + r), static_cast<uint32_t>(s.h),
                   static_cast<uint32_t>(sequence), s.first_key + s.begin, s.end - s.begin,
                   dropout.probability, factors);
-  const FloatTag d;
-  for (int64_t c = s.begin; c < s.end; c += kLanes) {
-    hn::StoreU(hn::Mul(hn::LoadU(d, row + c), hn::LoadU(d, factors + c - s.begin)), d, row + c);
-  }
 }
 
 }  // namespace headlight::kernels::HWY_NAMESPACE

@@ -97,6 +97,13 @@ HWY_INLINE float exponentiate(float* HWY_RESTRICT scores, int64_t begin, int64_t
   return hn::GetLane(hn::SumOfLanes(d, sums));
 }
 
+// exp(score - shift) * inverse_sum, and 0 for a hidden score even in a row that is not a number.
+HWY_INLINE FloatVec weight_of(FloatVec score, FloatVec shift, FloatVec inverse_sum) {
+  const FloatTag d;
+  const FloatVec weight = hn::Mul(exp_softmax(d, hn::Sub(score, shift)), inverse_sum);
+  return hn::IfThenZeroElse(hn::Eq(score, hn::Set(d, kHidden)), weight);
+}
+
 // Takes the largest score of a tile into the state. Returns the factor that what was summed up so
 // far must be multiplied by.
 HWY_INLINE float raise_maximum(RowState& state, float largest) {

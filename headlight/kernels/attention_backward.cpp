@@ -1,0 +1,409 @@
+// Attention backward: scores are computed again, nothing of size (queries x keys) is kept. A task
+// takes one key/value head through its query heads and key tiles; for each tile the query rows pass
+// in blocks. With P the weights, f the dropout factors, g the gate:
+//   dV = (g f P)^T dO,  dP = g f (dO V^T),  dS = P (dP - D) with D_i = g dO_i . O_i,  dQ = scale dS
+//   K,  dK = scale dS^T Q.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "headlight/kernels/attention_backward.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <vector>
+
+#include "headlight/kernels/attention.h"
+#include "headlight/kernels/attention_rows.h"
+#include "headlight/kernels/simd/attention-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headlight::kernels::HWY_NAMESPACE {
+
+// Query rows that pass a key tile together: the depth of the products for keys and values.
+constexpr int64_t kBackwardRows = 96;
+
+// What one (sequence, query head) brings: rows copied and padded to whole vectors, rows that see
+// nothing as zeros.
+struct QuerySide {
+  float* query;     // (T x key_padded)
+  float* d_output;  // (T x value_padded), times the gate
+  float* d_query;   // (T x key_padded), summed up before the scale
+  float* delta;     // (T,): D
+  bool* finite;     // per block of rows
+};
+
+class Backward {
+ public:
+  Backward(const Execution& execution, const AttentionProblem& problem,
+           const AttentionOutputs& outputs, tensor::ConstHeadsView d_output,
+           const AttentionGradients& gradients)
+      : execution_(execution),
+        problem_(problem),
+        outputs_(outputs),
+        d_output_(d_output),
+        gradients_(gradients),
+        shape_(problem.shape) {
+    tiles_ = round_up(shape_.keys, kKeyTile) / kKeyTile;
+    blocks_ = round_up(shape_.queries, kBackwardRows) / kBackwardRows;
+    key_padded_ = round_up(shape_.key_width, kLanes);
+    value_padded_ = round_up(shape_.value_width, kLanes);
+  }
+
+  void run() {
+    allocate();
+    pack_keys_and_values();
+    if (gradients_.query.data) {
+      execution_.threads.parallel_for(
+          shape_.batch * shape_.kv_heads, [&](int64_t index, int worker) {
+            key_value_head(index / shape_.kv_heads, index % shape_.kv_heads, worker);
+          });
+    }
+    if (gradients_.bias) bias_gradient();
+    if (gradients_.gates) gate_gradient();
+  }
+
+ private:
+  // Per key/value head: keys transposed and as rows, values transposed; per worker: a query side,
+  // tile sums and two strips.
+  void allocate() {
+    const int64_t keys = tiles_ * kKeyTile;
+    head_size_ = keys * (shape_.key_width + key_padded_ + shape_.value_width);
+    side_size_ = shape_.queries * (2 * key_padded_ + value_padded_ + 1);
+    worker_size_ =
+        side_size_ + kKeyTile * (key_padded_ + value_padded_) + 2 * kBackwardRows * kKeyTile;
+    const int64_t heads = shape_.batch * shape_.kv_heads;
+    const int64_t workers = execution_.threads.size();
+    packed_ = execution_.arena.allocate(sizeof(float) * static_cast<size_t>(heads * head_size_));
+    keys_finite_ = execution_.arena.allocate(static_cast<size_t>(heads * tiles_));
+    scratch_ =
+        execution_.arena.allocate(sizeof(float) * static_cast<size_t>(workers * worker_size_));
+    rows_finite_ = execution_.arena.allocate(static_cast<size_t>(workers * blocks_));
+  }
+
+  float* packed_keys(int64_t head) const {
+    return reinterpret_cast<float*>(packed_.get()) + head * head_size_;
+  }
+  float* key_rows(int64_t head) const {
+    return packed_keys(head) + tiles_ * kKeyTile * shape_.key_width;
+  }
+  float* packed_values(int64_t head) const {
+    return key_rows(head) + tiles_ * kKeyTile * key_padded_;
+  }
+  bool* keys_finite(int64_t head) const {
+    return reinterpret_cast<bool*>(keys_finite_.get()) + head * tiles_;
+  }
+  float* worker_scratch(int worker) const {
+    return reinterpret_cast<float*>(scratch_.get()) + worker * worker_size_;
+  }
+
+  void pack_keys_and_values() {
+    for (int64_t b = 0; b < shape_.batch; ++b) {
+      needed_.push_back(
+          visible_keys(shape_, problem_.mask, b, 0, live_queries(shape_, problem_.mask, b)));
+    }
+    execution_.threads.parallel_for(shape_.batch * shape_.kv_heads * tiles_, [&](int64_t index,
+                                                                                 int) {
+      const int64_t head = index / tiles_, tile = index % tiles_, first = tile * kKeyTile;
+      const int64_t b = head / shape_.kv_heads, g = head % shape_.kv_heads;
+      if (!touches(needed_[static_cast<size_t>(b)], tile)) return;
+      const tensor::ConstHeadsView &key = problem_.key, &value = problem_.value;
+      pack_transposed_tile(key.row(b, g, 0), key.row_stride, shape_.keys, shape_.key_width, tile,
+                           packed_keys(head) + first * shape_.key_width);
+      pack_transposed_tile(value.row(b, g, 0), value.row_stride, shape_.keys, shape_.value_width,
+                           tile, packed_values(head) + first * shape_.value_width);
+      keys_finite(head)[tile] =
+          copy_rows(key.row(b, g, first), key.row_stride, std::min(kKeyTile, shape_.keys - first),
+                    shape_.key_width, key_rows(head) + first * key_padded_, key_padded_);
+    });
+  }
+
+  static bool touches(KeyInterval keys, int64_t tile) {
+    return keys.first < (tile + 1) * kKeyTile && keys.last > tile * kKeyTile;
+  }
+
+  float gate(int64_t b, int64_t h) const {
+    return problem_.gates ? problem_.gates[b * problem_.gate_batch_stride + h] : 1.0f;
+  }
+  int64_t row_index(int64_t b, int64_t h, int64_t i) const {
+    return (b * shape_.heads + h) * shape_.queries + i;
+  }
+  const float* ungated_row(int64_t b, int64_t h, int64_t i) const {
+    return (outputs_.ungated.data ? outputs_.ungated : outputs_.output).row(b, h, i);
+  }
+
+  QuerySide query_side(int worker) const {
+    float* query = worker_scratch(worker);
+    float* d_output = query + shape_.queries * key_padded_;
+    float* d_query = d_output + shape_.queries * value_padded_;
+    return {query, d_output, d_query, d_query + shape_.queries * key_padded_,
+            reinterpret_cast<bool*>(rows_finite_.get()) + worker * blocks_};
+  }
+
+  // Rows [first, first + count) of the query side. A row that sees nothing has no part in any
+  // gradient, whatever it holds.
+  bool load_rows(int64_t b, int64_t h, int64_t first, int64_t count, const QuerySide& to) const {
+    bool finite = true;
+    for (int64_t i = first; i < first + count; ++i) {
+      float* query = to.query + i * key_padded_;
+      float* d_output = to.d_output + i * value_padded_;
+      if (outputs_.row_sum[row_index(b, h, i)] == 0) {
+        std::fill(query, query + key_padded_, 0.0f);
+        std::fill(d_output, d_output + value_padded_, 0.0f);
+        to.delta[i] = 0;
+        continue;
+      }
+      finite &= copy_rows(problem_.query.row(b, h, i), 0, 1, shape_.key_width, query, key_padded_);
+      finite &=
+          copy_rows(d_output_.row(b, h, i), 0, 1, shape_.value_width, d_output, value_padded_);
+      const float* output = ungated_row(b, h, i);
+      float sum = 0;
+      for (int64_t e = 0; e < shape_.value_width; ++e) {
+        sum += d_output[e] * output[e];
+        d_output[e] *= gate(b, h);
+      }
+      to.delta[i] = sum * gate(b, h);
+    }
+    return finite;
+  }
+
+  void key_value_head(int64_t b, int64_t g, int worker) const {
+    const int64_t group = shape_.heads / shape_.kv_heads;
+    const int64_t live = live_queries(shape_, problem_.mask, b);
+    const QuerySide side = query_side(worker);
+    float* d_keys = worker_scratch(worker) + side_size_;
+    float* d_values = d_keys + kKeyTile * key_padded_;
+    for (int64_t h = g * group; h < (g + 1) * group; ++h) {
+      for (int64_t first = 0; first < live; first += kBackwardRows) {
+        side.finite[first / kBackwardRows] =
+            load_rows(b, h, first, std::min(kBackwardRows, live - first), side);
+      }
+      std::fill(side.d_query, side.d_query + live * key_padded_, 0.0f);
+      for (int64_t tile = 0; tile < tiles_; ++tile) {
+        if (!touches(needed_[static_cast<size_t>(b)], tile)) continue;
+        std::fill(d_keys, d_keys + kKeyTile * (key_padded_ + value_padded_), 0.0f);
+        for (int64_t first = 0; first < live; first += kBackwardRows) {
+          tile_block(b, h, tile, first, std::min(kBackwardRows, live - first), side, d_keys,
+                     d_values);
+        }
+        add_tile(gradients_.key, b, g, tile, shape_.key_width, problem_.scale, d_keys, key_padded_);
+        add_tile(gradients_.value, b, g, tile, shape_.value_width, 1.0f, d_values, value_padded_);
+      }
+      for (int64_t i = 0; i < live; ++i) {
+        add_row(side.d_query + i * key_padded_, shape_.key_width, problem_.scale,
+                gradients_.query.row(b, h, i));
+      }
+    }
+  }
+
+  static void add_row(const float* from, int64_t count, float factor, float* to) {
+    for (int64_t c = 0; c < count; ++c) to[c] += factor * from[c];
+  }
+
+  void add_tile(const tensor::HeadsView& to, int64_t b, int64_t g, int64_t tile, int64_t width,
+                float factor, const float* sums, int64_t stride) const {
+    const int64_t count = std::min(kKeyTile, shape_.keys - tile * kKeyTile);
+    for (int64_t j = 0; j < count; ++j) {
+      add_row(sums + j * stride, width, factor, to.row(b, g, tile * kKeyTile + j));
+    }
+  }
+
+  // All that a block of rows and a key tile have to do with each other.
+  void tile_block(int64_t b, int64_t h, int64_t tile, int64_t first, int64_t rows,
+                  const QuerySide& side, float* d_keys, float* d_values) const {
+    const int64_t head = b * shape_.kv_heads + h / (shape_.heads / shape_.kv_heads);
+    const KeyInterval keys = visible_keys(shape_, problem_.mask, b, first, rows);
+    if (!touches(keys, tile)) return;
+    float* weights = d_values + kKeyTile * value_padded_;
+    float* d_scores = weights + kBackwardRows * kKeyTile;
+    const ScoreStrip strip =
+        score_gradients(b, h, tile, first, rows, keys, side, weights, d_scores);
+    if (problem_.softcap > 0) through_cap(strip, d_scores);
+    const int64_t begin = strip.begin, cols = strip.end - strip.begin;
+    const bool finite = side.finite[first / kBackwardRows];
+    // dV_j += sum_i P_ij dO_i and dK_j += sum_i dS_ij Q_i: the strips are read by columns.
+    strip_product<TileStart::output>(
+        cols, value_padded_,
+        {weights + begin, 1, kKeyTile, side.d_output + first * value_padded_, value_padded_, rows,
+         d_values + begin * value_padded_, value_padded_, nullptr},
+        finite);
+    strip_product<TileStart::output>(
+        cols, key_padded_,
+        {d_scores + begin, 1, kKeyTile, side.query + first * key_padded_, key_padded_, rows,
+         d_keys + begin * key_padded_, key_padded_, nullptr},
+        finite);
+    // dQ_i += sum_j dS_ij K_j, over the keys that exist.
+    const int64_t first_key = tile * kKeyTile + begin;
+    const int64_t depth = std::min(cols, shape_.keys - first_key);
+    strip_product<TileStart::output>(
+        rows, key_padded_,
+        {d_scores + begin, kKeyTile, 1, key_rows(head) + first_key * key_padded_, key_padded_,
+         depth, side.d_query + first * key_padded_, key_padded_, nullptr},
+        keys_finite(head)[tile]);
+  }
+
+  // Fills `weights` with f P (g is in dO already) and `d_scores` with dS for one block of rows and
+  // one key tile.
+  ScoreStrip score_gradients(int64_t b, int64_t h, int64_t tile, int64_t first, int64_t rows,
+                             KeyInterval keys, const QuerySide& side, float* weights,
+                             float* d_scores) const {
+    const int64_t head = b * shape_.kv_heads + h / (shape_.heads / shape_.kv_heads);
+    ScoreStrip strip{b,           h,
+                     first,       rows,
+                     0,           0,
+                     0,           side.query + first * key_padded_,
+                     key_padded_, packed_keys(head) + tile * kKeyTile * shape_.key_width,
+                     weights};
+    set_columns(strip, tile, keys);
+    score_strip(problem_, strip, ScoreStage::masked);
+    const float* values = packed_values(head) + tile * kKeyTile * shape_.value_width;
+    strip_product<TileStart::zero>(
+        rows, strip.end - strip.begin,
+        {side.d_output + first * value_padded_, value_padded_, 1, values + strip.begin, kKeyTile,
+         shape_.value_width, d_scores + strip.begin, kKeyTile, nullptr});
+    for (int64_t r = 0; r < rows; ++r)
+      row_gradient(strip, r, side.delta[first + r], d_scores + r * kKeyTile);
+    return strip;
+  }
+
+  // One row: masked scores become weights, dO V^T becomes dS.
+  void row_gradient(const ScoreStrip& strip, int64_t r, float delta, float* d_row) const {
+    const FloatTag d;
+    float* row = strip.scores + r * kKeyTile;
+    const int64_t index = row_index(strip.b, strip.h, strip.first_row + r);
+    const float row_sum = outputs_.row_sum[index];
+    const FloatVec shift = hn::Set(d, shift_of(outputs_.row_max[index]));
+    const FloatVec inverse = hn::Set(d, row_sum == 0 ? 0.0f : 1.0f / row_sum);
+    const FloatVec deltas = hn::Set(d, delta);
+    float drops[kKeyTile];
+    const bool dropout = problem_.dropout.probability > 0;
+    if (dropout) weight_drops(problem_, strip, r, drops);
+    for (int64_t c = strip.begin; c < strip.end; c += kLanes) {
+      const FloatVec weight = weight_of(hn::LoadU(d, row + c), shift, inverse);
+      FloatVec d_weight = hn::LoadU(d, d_row + c);
+      FloatVec kept = weight;
+      if (dropout) {
+        const FloatVec drop = hn::LoadU(d, drops + c - strip.begin);
+        d_weight = hn::Mul(d_weight, drop);
+        kept = hn::Mul(weight, drop);
+      }
+      FloatVec d_score = hn::Mul(weight, hn::Sub(d_weight, deltas));
+      // What is hidden stays out, even where dO V^T is not a number.
+      d_score = hn::IfThenZeroElse(hn::Eq(weight, hn::Zero(d)), d_score);
+      hn::StoreU(kept, d, row + c);
+      hn::StoreU(d_score, d, d_row + c);
+    }
+  }
+
+  // From the capped score back to the scaled one: dS *= 1 - tanh^2. The capped score is computed
+  // again, before bias and masks.
+  void through_cap(const ScoreStrip& strip, float* d_scores) const {
+    float capped[kKeyTile];
+    for (int64_t r = 0; r < strip.rows; ++r) {
+      ScoreStrip row = strip;
+      row.first_row += r;
+      row.query += r * strip.query_stride;
+      row.rows = 1;
+      row.scores = capped;
+      score_strip(problem_, row, ScoreStage::capped);
+      for (int64_t c = strip.begin; c < strip.end; ++c) {
+        const float tanh = capped[c] / problem_.softcap;
+        float& d_score = d_scores[r * kKeyTile + c];
+        if (d_score != 0.0f) d_score *= 1.0f - tanh * tanh;
+      }
+    }
+  }
+
+  // The bias is added after the cap: its gradient is dS, summed over the axes it is repeated along.
+  // Tasks are cut so that no two write the same number.
+  void bias_gradient() const;
+  void bias_rows(int64_t b, int64_t h, int64_t first, int64_t rows, int worker) const;
+
+  // dgate = sum over rows (and sequences that share it) of dO . O.
+  void gate_gradient() const {
+    for (int64_t b = 0; b < shape_.batch; ++b) {
+      execution_.threads.parallel_for(shape_.heads, [&](int64_t h, int) {
+        float sum = 0;
+        for (int64_t i = 0; i < live_queries(shape_, problem_.mask, b); ++i) {
+          if (outputs_.row_sum[row_index(b, h, i)] == 0) continue;
+          const float* d_row = d_output_.row(b, h, i);
+          const float* output = ungated_row(b, h, i);
+          float row = 0;
+          for (int64_t e = 0; e < shape_.value_width; ++e) row += d_row[e] * output[e];
+          sum += row;
+        }
+        gradients_.gates[b * problem_.gate_batch_stride + h] += sum;
+      });
+    }
+  }
+
+  const Execution& execution_;
+  const AttentionProblem& problem_;
+  const AttentionOutputs& outputs_;
+  tensor::ConstHeadsView d_output_;
+  const AttentionGradients& gradients_;
+  const AttentionShape& shape_;
+  std::vector<KeyInterval> needed_;  // per sequence: only what some row may see is packed
+  int64_t tiles_ = 0, blocks_ = 0, key_padded_ = 0, value_padded_ = 0;
+  int64_t head_size_ = 0, side_size_ = 0, worker_size_ = 0;
+  tensor::Block packed_, keys_finite_, scratch_, rows_finite_;
+};
+
+void Backward::bias_rows(int64_t b, int64_t h, int64_t first, int64_t rows, int worker) const {
+  const QuerySide side = query_side(worker);
+  rows = std::min(rows, live_queries(shape_, problem_.mask, b) - first);
+  if (rows <= 0) return;
+  load_rows(b, h, first, rows, side);
+  float* weights = worker_scratch(worker) + side_size_ + kKeyTile * (key_padded_ + value_padded_);
+  float* d_scores = weights + kBackwardRows * kKeyTile;
+  const KeyInterval keys = visible_keys(shape_, problem_.mask, b, first, rows);
+  for (int64_t tile = keys.first / kKeyTile; tile * kKeyTile < keys.last; ++tile) {
+    const ScoreStrip strip =
+        score_gradients(b, h, tile, first, rows, keys, side, weights, d_scores);
+    const int64_t end = std::min(strip.end, shape_.keys - strip.first_key);
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = strip.begin; c < end; ++c) {
+        gradients_.bias.at(b, h, first + r, strip.first_key + c) += d_scores[r * kKeyTile + c];
+      }
+    }
+  }
+}
+
+void Backward::bias_gradient() const {
+  const auto& strides = gradients_.bias.strides;
+  const int64_t batches = strides[0] ? shape_.batch : 1;
+  const int64_t heads = strides[1] ? shape_.heads : 1;
+  const int64_t blocks = strides[2] ? blocks_ : 1;
+  execution_.threads.parallel_for(batches * heads * blocks, [&](int64_t index, int worker) {
+    const int64_t first_b = index / (heads * blocks), first_h = index / blocks % heads,
+                  first_block = index % blocks;
+    for (int64_t b = first_b; b < (strides[0] ? first_b + 1 : shape_.batch); ++b) {
+      for (int64_t h = first_h; h < (strides[1] ? first_h + 1 : shape_.heads); ++h) {
+        for (int64_t block = first_block; block < (strides[2] ? first_block + 1 : blocks_);
+             ++block) {
+          bias_rows(b, h, block * kBackwardRows, kBackwardRows, worker);
+        }
+      }
+    }
+  });
+}
+
+void run_backward(const Execution& execution, const AttentionProblem& problem,
+                  const AttentionOutputs& outputs, tensor::ConstHeadsView d_output,
+                  const AttentionGradients& gradients) {
+  Backward(execution, problem, outputs, d_output, gradients).run();
+}
+
+}  // namespace headlight::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headlight::kernels {
+
+HWY_EXPORT(run_backward);
+
+void attention_backward(const Execution& execution, const AttentionProblem& problem,
+                        const AttentionOutputs& outputs, tensor::ConstHeadsView d_output,
+                        const AttentionGradients& gradients) {
+  HWY_DYNAMIC_DISPATCH(run_backward)(execution, problem, outputs, d_output, gradients);
+}
+
+}  // namespace headlight::kernels
+#endif  // HWY_ONCE
