@@ -1,0 +1,178 @@
+// Attention as an operation: shared and fused inputs, dropout and memory.
+#include "tests/autograd/fixture.h"
+
+namespace headlight::tests {
+namespace {
+
+using autograd::AttentionOptions;
+using autograd::Context;
+using autograd::Value;
+using tensor::Shape;
+using tensor::Tensor;
+using Attention = Autograd;
+
+constexpr int64_t kMegabyte = 1 << 20;
+
+TEST_F(Attention, of_a_tensor_with_itself_adds_the_three_gradients) {
+  const AttentionOptions options{.heads = 2, .causal = true};
+  const Tensor gradient = random_leaf({2, 5, 6}, 9).data();
+  Context context = recording_context();
+  const Value x = random_leaf({2, 5, 6}, 1);
+  tape_.backward(context, attention(context, x, x, x, options), gradient);
+
+  const Value query = Value::leaf(x.data(), true);
+  const Value key = Value::leaf(x.data(), true);
+  const Value value = Value::leaf(x.data(), true);
+  tape_.backward(context, attention(context, query, key, value, options), gradient);
+  const std::vector<float> sum = floats(x.grad());
+  for (size_t i = 0; i < sum.size(); ++i) {
+    EXPECT_NEAR(sum[i], floats(query.grad())[i] + floats(key.grad())[i] + floats(value.grad())[i],
+                1e-5);
+  }
+}
+
+TEST_F(Attention, of_a_fused_projection_needs_no_copies) {
+  const AttentionOptions options{.heads = 2};
+  const Tensor gradient = random_leaf({2, 5, 6}, 9).data();
+  const Value fused = random_leaf({2, 5, 18}, 1);
+  Context context = recording_context();
+  const std::vector<Value> pieces = split(fused, {6, 6, 6});
+  tape_.backward(context, attention(context, pieces[0], pieces[1], pieces[2], options), gradient);
+
+  std::vector<Value> copies;
+  for (const Value& piece : pieces) copies.push_back(Value::leaf(piece.data().contiguous(), true));
+  tape_.backward(context, attention(context, copies[0], copies[1], copies[2], options), gradient);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(floats(pieces[i].grad()), floats(copies[i].grad()));
+}
+
+TEST_F(Attention, of_overlapping_pieces_adds_where_they_overlap) {
+  const Tensor gradient = random_leaf({1, 4, 4}, 9).data();
+  const Value whole = random_leaf({1, 4, 6}, 1);
+  Context context = recording_context();
+  const auto attend = [&](const std::vector<Value>& pieces) {
+    tape_.backward(context, attention(context, pieces[0], pieces[1], pieces[2]), gradient);
+  };
+  const std::vector<Value> pieces = {slice(whole, -1, 0, 4), slice(whole, -1, 2, 4),
+                                     slice(whole, -1, 1, 4)};
+  attend(pieces);
+  std::vector<Value> copies;
+  for (const Value& piece : pieces) copies.push_back(Value::leaf(piece.data().contiguous(), true));
+  attend(copies);
+  const std::vector<float> sum = floats(whole.grad());
+  for (int64_t row = 0; row < 4; ++row) {
+    for (int64_t column = 0; column < 6; ++column) {
+      float expected = 0;
+      for (const auto& [piece, first] : {std::pair{0, 0}, std::pair{1, 2}, std::pair{2, 1}}) {
+        if (column < first || column >= first + 4) continue;
+        expected += floats(copies[static_cast<size_t>(piece)]
+                               .grad())[static_cast<size_t>(row * 4 + column - first)];
+      }
+      EXPECT_NEAR(sum[static_cast<size_t>(row * 6 + column)], expected, 1e-5);
+    }
+  }
+}
+
+TEST_F(Attention, of_heads_already_split_is_that_of_rows) {
+  Context context = inference_context();
+  const Value rows = random_leaf({2, 5, 6}, 1);
+  const Value heads = Value::leaf(rows.data().reshaped({2, 5, 3, 2}).permuted({0, 2, 1, 3}));
+  const Value by_rows = attention(context, rows, rows, rows, {.heads = 3});
+  const Value by_heads = attention(context, heads, heads, heads);
+  EXPECT_EQ(by_heads.shape(), (Shape{2, 3, 5, 2}));
+  EXPECT_EQ(floats(by_heads.data().permuted({0, 2, 1, 3})), floats(by_rows.data()));
+}
+
+TEST_F(Attention, drops_weights_only_in_training_and_differently_at_each_place_and_step) {
+  const Value x = random_leaf({1, 16, 8}, 1);
+  const auto run = [&](bool training, uint64_t step, std::string_view place) {
+    Context context = inference_context();
+    context.training = training;
+    context.random = {7, step};
+    return floats(attention(context, x, x, x, {.dropout = 0.5F, .place = place}).data());
+  };
+  EXPECT_EQ(run(false, 1, "a"), run(false, 2, "b"));
+  EXPECT_NE(run(true, 1, "a"), run(false, 1, "a"));
+  EXPECT_EQ(run(true, 1, "a"), run(true, 1, "a"));
+  EXPECT_NE(run(true, 1, "a"), run(true, 2, "a"));
+  EXPECT_NE(run(true, 1, "a"), run(true, 1, "b"));
+}
+
+// What forward and backward add to inputs, outputs and gradients, at width 768 and 12 heads.
+int64_t added_bytes(int64_t tokens) {
+  base::ThreadPool threads;
+  tensor::Arena arena;
+  autograd::Tape tape;
+  Context context{.threads = threads, .arena = arena, .tape = &tape};
+  const Shape shape{1, tokens, 768};
+  Value inputs[3];
+  for (Value& input : inputs) input = Value::leaf(Tensor::zeros(tensor::DType::f32, shape), true);
+  const Tensor gradient = Tensor::zeros(tensor::DType::f32, shape);
+  tape.backward(context,
+                attention(context, inputs[0], inputs[1], inputs[2], {.heads = 12, .causal = true}),
+                gradient);
+  // The output, its gradient and those of the three inputs.
+  return static_cast<int64_t>(arena.peak_bytes()) - 5 * static_cast<int64_t>(gradient.bytes());
+}
+
+TEST_F(Attention, keeps_memory_in_proportion_to_the_tokens) {
+  EXPECT_LT(added_bytes(2048), 400 * kMegabyte / 8);
+}
+
+TEST(LongAttention, of_16384_tokens_adds_less_than_400_megabytes) {
+  EXPECT_LT(added_bytes(16384), 400 * kMegabyte);
+}
+
+using Dropout = Autograd;
+
+TEST_F(Dropout, is_the_input_itself_outside_training) {
+  Context context = recording_context();
+  const Value x = random_leaf({4, 4}, 1);
+  EXPECT_EQ(dropout(context, x, 0.5F, "a").data().data<float>(), x.data().data<float>());
+  context.training = true;
+  EXPECT_EQ(dropout(context, x, 0, "a").data().data<float>(), x.data().data<float>());
+  EXPECT_NE(floats(dropout(context, x, 0.5F, "a").data()), floats(x.data()));
+  EXPECT_EQ(tape_.size(), 1u);
+}
+
+using LinearCrossEntropy = Autograd;
+
+TEST_F(LinearCrossEntropy, in_chunks_gives_the_bits_of_the_whole_in_less_memory) {
+  constexpr int64_t kRows = 500, kWidth = 4, kClasses = 70000;
+  const Value x = random_leaf({kRows, kWidth}, 1);
+  const Value weight = random_leaf({kClasses, kWidth}, 2);
+  std::vector<int64_t> targets(kRows);
+  for (size_t i = 0; i < targets.size(); ++i) {
+    targets[i] = i % 7 == 0 ? -1 : static_cast<int64_t>(i * 131 % kClasses);
+  }
+  const Tensor target_tensor = Tensor::of({kRows}, targets);
+  const size_t logits = kRows * kClasses * sizeof(float);
+
+  Context context = recording_context();
+  const Value loss = linear_cross_entropy(context, x, weight, target_tensor);
+  tape_.backward(context, loss);
+  EXPECT_LT(arena_.peak_bytes(), logits * 2 / 3);
+
+  const Value x_again = Value::leaf(x.data(), true);
+  const Value weight_again = Value::leaf(weight.data(), true);
+  const Value whole =
+      cross_entropy(context, linear(context, x_again, weight_again, Value()), target_tensor);
+  tape_.backward(context, whole);
+  EXPECT_EQ(floats(loss.data()), floats(whole.data()));
+  EXPECT_EQ(floats(x.grad()), floats(x_again.grad()));
+  EXPECT_EQ(floats(weight.grad()), floats(weight_again.grad()));
+}
+
+TEST_F(LinearCrossEntropy, of_ignored_targets_alone_is_zero_with_zero_gradients) {
+  Context context = recording_context();
+  const Value x = random_leaf({3, 2}, 1);
+  const Value weight = random_leaf({5, 2}, 2);
+  const Tensor targets = Tensor::of({3}, std::vector<int64_t>{-1, -1, -1});
+  const Value loss = linear_cross_entropy(context, x, weight, targets);
+  tape_.backward(context, loss);
+  EXPECT_EQ(floats(loss.data()), std::vector<float>{0});
+  EXPECT_EQ(floats(x.grad()), std::vector<float>(6, 0));
+  EXPECT_EQ(floats(weight.grad()), std::vector<float>(10, 0));
+}
+
+}  // namespace
+}  // namespace headlight::tests
