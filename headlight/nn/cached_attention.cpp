@@ -14,6 +14,12 @@ using tensor::Tensor;
   throw Error(ErrorKind::bad_input, "attention with a cache", place, why);
 }
 
+// Checked before anything is appended.
+void check_call(const Context& context, const AttentionOptions& call, const std::string& place) {
+  if (context.tape != nullptr) refuse(place, "has no gradients: use it without a tape");
+  if (call.valid_lens.defined()) refuse(place, "valid_lens are the cache's lengths, give none");
+}
+
 // The packed keys, for an observer who wants them; the operation shows the rest.
 void observe_keys(Context& context, const KvCache& cache,
                   const MultiHeadAttentionOptions& options) {
@@ -36,6 +42,7 @@ void observe_keys(Context& context, const KvCache& cache,
 
 Value MultiHeadAttention::forward(Context& context, const Value& x, KvCache& cache,
                                   const AttentionOptions& call) const {
+  check_call(context, call, options_.place);
   if (call.past.defined()) refuse(options_.place, "past is what the cache holds, give none");
   const Projected projected = project(context, x, x, x);
   AttentionOptions options = call;
@@ -54,16 +61,13 @@ void MultiHeadAttention::remember(Context& context, const Value& key, const Valu
 
 Value MultiHeadAttention::recall(Context& context, const Value& query, const KvCache& cache,
                                  const AttentionOptions& call) const {
+  check_call(context, call, options_.place);
   if (!cache.lengths().defined()) refuse(options_.place, "nothing has been remembered yet");
   return attend_cached(context, inputs_[kQuery].forward(context, query), cache, call);
 }
 
 Value MultiHeadAttention::attend_cached(Context& context, const Value& query, const KvCache& cache,
                                         const AttentionOptions& call) const {
-  if (context.tape != nullptr) refuse(options_.place, "has no gradients: use it without a tape");
-  if (call.valid_lens.defined()) {
-    refuse(options_.place, "valid_lens are the cache's lengths, give none");
-  }
   AttentionOptions options = op_options(call);
   options.valid_lens = cache.lengths();
   observe_keys(context, cache, options_);

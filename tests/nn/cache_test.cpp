@@ -1,0 +1,158 @@
+// Attention with a cache: row by row, in pieces and in batches of unequal lengths it has the bits
+// of a whole run.
+#include "tests/nn/support.h"
+
+namespace headlight::nn {
+namespace {
+
+using CachedAttention = tests::Autograd;
+
+MultiHeadAttention grouped_attention() {
+  MultiHeadAttention attention({.query_width = 20,
+                                .heads = 4,
+                                .kv_heads = 2,
+                                .head_dim = 6,
+                                .value_head_dim = 5,
+                                .place = "decoder.0.self"});
+  draw_xavier_uniform(attention.parameters(), 1);
+  return attention;
+}
+
+Value rows_of(const Value& x, int64_t begin, int64_t count) {
+  return Value::leaf(x.data().slice(1, begin, count).contiguous());
+}
+
+Tensor lengths(const std::vector<int64_t>& values) {
+  return Tensor::of({static_cast<int64_t>(values.size())}, values);
+}
+
+TEST_F(CachedAttention, row_by_row_has_the_bits_of_a_whole_run) {
+  Context context = inference_context();
+  const MultiHeadAttention attention = grouped_attention();
+  const Value x = random_leaf({2, 140, 20}, 1, false);  // past one tile of keys
+  const Tensor whole = attention.forward(context, x, {.causal = true}).data();
+  KvCache cache;
+  for (int64_t i = 0; i < 140; ++i) {
+    const Value row = attention.forward(context, rows_of(x, i, 1), cache, {.causal = true});
+    ASSERT_TRUE(same_bits(row.data(), whole.slice(1, i, 1))) << "row " << i;
+  }
+  EXPECT_EQ(cache.count(), 140);
+}
+
+TEST_F(CachedAttention, pieces_with_a_window_and_a_cap_have_the_bits_of_a_whole_run) {
+  Context context = inference_context();
+  const MultiHeadAttention attention = grouped_attention();
+  const Value x = random_leaf({2, 300, 20}, 1, false);
+  const AttentionOptions call{.softcap = 3, .causal = true, .window = 50};
+  const Tensor whole = attention.forward(context, x, call).data();
+  KvCache cache;
+  int64_t begin = 0;
+  for (const int64_t count : {1, 7, 128, 100, 64}) {
+    const Value piece = attention.forward(context, rows_of(x, begin, count), cache, call);
+    EXPECT_TRUE(same_bits(piece.data(), whole.slice(1, begin, count))) << "from " << begin;
+    begin += count;
+  }
+}
+
+TEST_F(CachedAttention, sequences_of_unequal_length_are_those_they_are_alone) {
+  Context context = inference_context();
+  const MultiHeadAttention attention = grouped_attention();
+  const Value first = random_leaf({1, 9, 20}, 1, false);
+  const Value second = random_leaf({1, 4, 20}, 2, false);
+  const Tensor first_whole = attention.forward(context, first, {.causal = true}).data();
+  const Tensor second_whole = attention.forward(context, second, {.causal = true}).data();
+
+  // Prompts of 7 and 2 rows, padded with NaN, then two rows each.
+  Tensor prompt = Tensor::uninitialized(DType::f32, {2, 7, 20});
+  std::fill_n(prompt.data<float>(), prompt.elements(), NAN);
+  std::copy_n(first.data().data<float>(), 7 * 20, prompt.data<float>());
+  std::copy_n(second.data().data<float>(), 2 * 20, prompt.data<float>() + 7 * 20);
+  KvCache cache;
+  const Tensor start = attention
+                           .forward(context, Value::leaf(prompt), cache,
+                                    {.causal = true, .query_lens = lengths({7, 2})})
+                           .data();
+  EXPECT_TRUE(same_bits(start.slice(0, 0, 1), first_whole.slice(1, 0, 7)));
+  EXPECT_TRUE(same_bits(start.slice(0, 1, 1).slice(1, 0, 2), second_whole.slice(1, 0, 2)));
+  for (int64_t i = 0; i < 2; ++i) {
+    Tensor next = Tensor::uninitialized(DType::f32, {2, 1, 20});
+    std::copy_n(first.data().data<float>() + (7 + i) * 20, 20, next.data<float>());
+    std::copy_n(second.data().data<float>() + (2 + i) * 20, 20, next.data<float>() + 20);
+    const Tensor row =
+        attention.forward(context, Value::leaf(next), cache, {.causal = true}).data();
+    EXPECT_TRUE(same_bits(row.slice(0, 0, 1), first_whole.slice(1, 7 + i, 1)));
+    EXPECT_TRUE(same_bits(row.slice(0, 1, 1), second_whole.slice(1, 2 + i, 1)));
+  }
+  EXPECT_TRUE(same_bits(cache.lengths(), lengths({9, 4})));
+}
+
+TEST_F(CachedAttention, cross_attention_recalls_what_was_remembered) {
+  Context context = inference_context();
+  const MultiHeadAttention attention = grouped_attention();
+  const Value memory = random_leaf({2, 11, 20}, 1, false);
+  const Value query = random_leaf({2, 3, 20}, 2, false);
+  const Tensor lens = lengths({11, 6});
+  KvCache cache;
+  attention.remember(context, memory, memory, cache, lens);
+  EXPECT_TRUE(
+      same_bits(attention.recall(context, query, cache).data(),
+                attention.forward(context, query, memory, memory, {.valid_lens = lens}).data()));
+}
+
+TEST_F(CachedAttention, an_observer_sees_all_keys_and_weights) {
+  Context context = inference_context();
+  const MultiHeadAttention attention = grouped_attention();
+  const Value x = random_leaf({1, 6, 20}, 1, false);
+  Keeper whole, cached;
+  context.observer = &whole;
+  attention.forward(context, x, {.causal = true});
+  KvCache cache;
+  context.observer = nullptr;
+  attention.forward(context, rows_of(x, 0, 5), cache, {.causal = true});
+  context.observer = &cached;
+  attention.forward(context, rows_of(x, 5, 1), cache, {.causal = true});
+  for (const char* place :
+       {"decoder.0.self.key", "decoder.0.self.value", "decoder.0.self.head.3.key"}) {
+    EXPECT_TRUE(same_bits(cached.seen.at(place), whole.seen.at(place))) << place;
+  }
+  EXPECT_TRUE(same_bits(cached.seen.at("decoder.0.self.weights"),
+                        whole.seen.at("decoder.0.self.weights").slice(2, 5, 1)));
+}
+
+TEST_F(CachedAttention, refuses_a_tape_and_what_the_cache_knows_itself) {
+  const MultiHeadAttention attention = grouped_attention();
+  const Value x = random_leaf({1, 2, 20}, 1, false);
+  KvCache cache;
+  Context recording = recording_context();
+  expect_has(error_of([&] { attention.forward(recording, x, cache); }), "without a tape");
+  Context context = inference_context();
+  EXPECT_TRUE(cache.empty());
+  expect_has(error_of([&] { attention.forward(context, x, cache, {.past = lengths({0})}); }),
+             "past is what the cache holds");
+  expect_has(error_of([&] { attention.forward(context, x, cache, {.valid_lens = lengths({1})}); }),
+             "valid_lens are the cache's lengths");
+  expect_has(error_of([&] { attention.recall(context, x, cache); }),
+             "decoder.0.self): nothing has been remembered");
+  EXPECT_TRUE(cache.empty());
+}
+
+TEST_F(CachedAttention, refuses_what_does_not_continue_it) {
+  Context context = inference_context();
+  KvCache cache;
+  const auto append = [&](const Shape& key, const Shape& value, int64_t heads,
+                          const Tensor& lens = {}) {
+    return error_of([&] {
+      cache.append(context, Tensor::zeros(DType::f32, key), Tensor::zeros(DType::f32, value), heads,
+                   lens);
+    });
+  };
+  expect_has(append({2, 3, 8}, {2, 4, 8}, 2), "value): is [2, 4, 8], the key is [2, 3, 8]");
+  expect_has(append({2, 3, 8}, {2, 3, 8}, 3), "are not (B, T, width) of 3 heads");
+  expect_has(append({2, 3, 8}, {2, 3, 8}, 2, lengths({3, 4})), "4 at position 1 is not within 0");
+  expect_has(append({2, 3, 8}, {2, 3, 8}, 2, lengths({3})), "int64 [1], int64 [2] is needed");
+  EXPECT_EQ(append({2, 3, 8}, {2, 3, 8}, 2), "");
+  expect_has(append({3, 3, 8}, {3, 3, 8}, 2), "do not continue 2 sequences of 2 heads of widths 4");
+}
+
+}  // namespace
+}  // namespace headlight::nn

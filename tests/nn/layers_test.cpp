@@ -1,0 +1,164 @@
+// The layers around attention: linear, norm, embedding, positions, feed-forward.
+#include <thread>
+
+#include "tests/nn/support.h"
+
+namespace headlight::nn {
+namespace {
+
+using Layers = tests::Autograd;
+
+TEST_F(Layers, linear_multiplies_by_rows_of_the_weight_or_columns) {
+  Context context = inference_context();
+  const Linear out_in("fc", {.inputs = 2, .outputs = 3});
+  out_in.parameters()[0]->assign(Tensor::of({3, 2}, std::vector<float>{1, 2, 3, 4, 5, 6}));
+  out_in.parameters()[1]->change().data<float>()[2] = 10;
+  const Value x = leaf({1, 2}, {1, 1});
+  EXPECT_EQ(floats(out_in.forward(context, x).data()), (std::vector<float>{3, 7, 21}));
+
+  const Linear in_out("fc",
+                      {.inputs = 2, .outputs = 3, .bias = false, .layout = WeightLayout::in_out});
+  in_out.parameters()[0]->assign(Tensor::of({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(floats(in_out.forward(context, x).data()), (std::vector<float>{5, 7, 9}));
+}
+
+TEST_F(Layers, linear_notices_changed_numbers) {
+  Context context = inference_context();
+  const Linear layer("fc", {.inputs = 2, .outputs = 1, .bias = false});
+  const ParameterHandle weight = layer.parameters()[0];
+  weight->assign(Tensor::of({1, 2}, std::vector<float>{1, 2}));
+  const Value x = leaf({1, 2}, {1, 1});
+  EXPECT_EQ(floats(layer.forward(context, x).data())[0], 3);
+  weight->change().data<float>()[0] = 5;
+  EXPECT_EQ(floats(layer.forward(context, x).data())[0], 7);
+}
+
+TEST_F(Layers, linear_has_the_same_bits_packed_and_recorded) {
+  const Linear layer("fc", {.inputs = 37, .outputs = 29, .activation = Activation::gelu});
+  draw_xavier_uniform(layer.parameters(), 1);
+  const Value x = random_leaf({5, 37}, 2);
+  Context quiet = inference_context();
+  Context recording = recording_context();
+  EXPECT_TRUE(same_bits(layer.forward(quiet, x).data(), layer.forward(recording, x).data()));
+}
+
+TEST_F(Layers, a_tied_output_layer_shares_the_embedding) {
+  Context context = inference_context();
+  const Embedding embedding("wte", 5, 3);
+  draw_normal(embedding.parameters(), 1, 1);
+  const Linear head(Linear::Part{.weight = embedding.weight(), .outputs = 5});
+  const Value row = embedding.forward(context, Tensor::of({1}, std::vector<int64_t>{4}));
+  const std::vector<float> logits = floats(head.forward(context, row).data());
+  float square = 0;
+  for (const float number : floats(row.data())) square += number * number;
+  EXPECT_NEAR(logits[4], square, 1e-5F);
+}
+
+TEST_F(Layers, layer_norm_starts_with_ones_and_zeros) {
+  Context context = inference_context();
+  const LayerNorm norm("ln", {.width = 4, .place = "decoder.0.norm_1"});
+  Keeper keeper;
+  context.observer = &keeper;
+  const std::vector<float> y = floats(norm.forward(context, leaf({1, 4}, {1, 2, 3, 4})).data());
+  const float deviation = std::sqrt(1.25F + 1e-5F);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(y[i], (static_cast<float>(i) - 1.5F) / deviation, 1e-6F);
+  }
+  EXPECT_TRUE(keeper.seen.contains("decoder.0.norm_1.normalized"));
+  EXPECT_EQ(LayerNorm("ln", {.width = 4, .bias = false}).parameters().size(), 1U);
+}
+
+TEST_F(Layers, layer_norm_of_a_residual_is_that_of_the_sum) {
+  Context context = inference_context();
+  const LayerNorm norm("ln", {.width = 8, .epsilon = 1e-3F});
+  const Value x = random_leaf({3, 8}, 1);
+  const Value residual = random_leaf({3, 8}, 2);
+  const autograd::ResidualNorm both = norm.forward(context, x, residual);
+  EXPECT_TRUE(same_bits(both.sum.data(), autograd::add(context, x, residual).data()));
+  EXPECT_TRUE(same_bits(both.normalized.data(), norm.forward(context, both.sum).data()));
+}
+
+TEST_F(Layers, sinusoidal_positions_are_sines_and_cosines_of_pairs) {
+  Context context = inference_context();
+  const SinusoidalPositions positions({.count = 10, .width = 6});
+  const Tensor rows =
+      positions.forward(context, position_ids(std::vector<int64_t>{0, 7}, 3)).data();
+  ASSERT_EQ(rows.shape(), (Shape{2, 3, 6}));
+  const std::vector<float> last = floats(rows.slice(0, 1, 1).slice(1, 2, 1));  // position 9
+  for (int i = 0; i < 3; ++i) {
+    const double angle = 9 / std::pow(10000.0, 2.0 * i / 6);
+    EXPECT_NEAR(last[static_cast<size_t>(2 * i)], std::sin(angle), 1e-6);
+    EXPECT_NEAR(last[static_cast<size_t>(2 * i + 1)], std::cos(angle), 1e-6);
+  }
+  expect_has(error_of([&] { SinusoidalPositions({.count = 1, .width = 5}); }), "width): is 5");
+  expect_has(
+      error_of([&] { positions.forward(context, position_ids(std::vector<int64_t>{8}, 3)); }),
+      "id 10 at position 2");
+}
+
+TEST_F(Layers, feed_forward_is_two_layers_that_can_be_seen) {
+  Context context = inference_context();
+  const FeedForward ffn({.width = 4, .hidden = 8, .place = "encoder.0.ffn"});
+  draw_xavier_uniform(ffn.parameters(), 1);
+  const Value x = random_leaf({2, 3, 4}, 1);
+  const Tensor unobserved = ffn.forward(context, x).data();
+  Keeper keeper;
+  context.observer = &keeper;
+  EXPECT_TRUE(same_bits(ffn.forward(context, x).data(), unobserved));
+  const std::vector<float> hidden = floats(keeper.seen.at("encoder.0.ffn.hidden"));
+  const std::vector<float> activated = floats(keeper.seen.at("encoder.0.ffn.activated"));
+  for (size_t i = 0; i < hidden.size(); ++i) EXPECT_EQ(activated[i], std::max(hidden[i], 0.0F));
+  EXPECT_LT(*std::min_element(hidden.begin(), hidden.end()), 0);
+  EXPECT_TRUE(same_bits(keeper.seen.at("encoder.0.ffn.output"), unobserved));
+}
+
+TEST_F(Layers, feed_forward_drops_only_in_training) {
+  const FeedForward ffn({.width = 4,
+                         .hidden = 8,
+                         .hidden_dropout = 0.5F,
+                         .output_dropout = 0.5F,
+                         .place = "encoder.0.ffn"});
+  draw_xavier_uniform(ffn.parameters(), 1);
+  const Value x = random_leaf({2, 3, 4}, 1);
+  Context evaluation = inference_context();
+  Context training = inference_context();
+  training.training = true;
+  const Tensor dropped = ffn.forward(training, x).data();
+  EXPECT_TRUE(same_bits(dropped, ffn.forward(training, x).data()));
+  EXPECT_FALSE(same_bits(dropped, ffn.forward(evaluation, x).data()));
+}
+
+TEST_F(Layers, names_and_orientation_are_those_of_the_model) {
+  const FeedForward mlp({.width = 4,
+                         .hidden = 16,
+                         .activation = Activation::gelu_tanh,
+                         .layout = WeightLayout::in_out,
+                         .first = "h.0.mlp.c_fc",
+                         .second = "h.0.mlp.c_proj"});
+  const Parameters parameters = mlp.parameters();
+  ASSERT_EQ(parameters.size(), 4U);
+  EXPECT_EQ(parameters[0]->name(), "h.0.mlp.c_fc.weight");
+  EXPECT_EQ(parameters[0]->shape(), (Shape{4, 16}));
+  EXPECT_EQ(parameters[3]->name(), "h.0.mlp.c_proj.bias");
+}
+
+TEST_F(Layers, several_threads_may_run_one_layer) {
+  const Linear layer("fc", {.inputs = 64, .outputs = 64});
+  draw_xavier_uniform(layer.parameters(), 1);
+  const Value x = random_leaf({4, 64}, 2);
+  std::vector<Tensor> results(4);
+  std::vector<std::thread> callers;
+  for (Tensor& result : results) {
+    callers.emplace_back([&] {
+      base::ThreadPool threads(1);
+      tensor::Arena arena;
+      Context context{.threads = threads, .arena = arena};
+      result = layer.forward(context, x).data();
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  for (const Tensor& result : results) EXPECT_TRUE(same_bits(result, results[0]));
+}
+
+}  // namespace
+}  // namespace headlight::nn

@@ -1,0 +1,114 @@
+// Parameters and state dictionaries.
+#include "tests/nn/support.h"
+
+namespace headlight::nn {
+namespace {
+
+Parameters parameters_named(const std::vector<std::string>& names) {
+  Parameters parameters;
+  for (const std::string& name : names) {
+    parameters.push_back(std::make_shared<Parameter>(name, Shape{2, 3}));
+  }
+  return parameters;
+}
+
+TEST(Parameter, without_numbers_cannot_be_used) {
+  const Parameter parameter("h.0.weight", Shape{2, 3});
+  EXPECT_FALSE(parameter.defined());
+  expect_has(error_of([&] { parameter.value(); }), "parameter (h.0.weight): has shape [2, 3] but");
+}
+
+TEST(Parameter, takes_only_float32_of_its_shape) {
+  Parameter parameter("weight", Shape{2, 3});
+  expect_has(error_of([&] {
+               parameter.assign(Tensor::zeros(DType::f32, {3, 2}));
+             }),
+             "is given float32 [3, 2], contiguous float32 [2, 3] is needed");
+  expect_has(error_of([&] { parameter.assign(Tensor::zeros(DType::i64, {2, 3})); }), "int64");
+}
+
+TEST(Parameter, has_a_new_version_after_each_change) {
+  Parameter parameter("weight", Tensor::zeros(DType::f32, {2}));
+  const uint64_t before = parameter.version();
+  parameter.change().data<float>()[0] = 5;
+  EXPECT_NE(parameter.version(), before);
+  EXPECT_EQ(parameter.value().data().data<float>()[0], 5);
+}
+
+TEST(Draw, depends_on_seed_and_name_alone) {
+  const Parameters first = parameters_named({"a", "b"});
+  const Parameters second = parameters_named({"b"});
+  const Parameters other_seed = parameters_named({"b"});
+  draw_normal(first, 7, 1);
+  draw_normal(second, 7, 1);
+  draw_normal(other_seed, 8, 1);
+  EXPECT_TRUE(same_bits(first[1]->value().data(), second[0]->value().data()));
+  EXPECT_FALSE(same_bits(first[0]->value().data(), first[1]->value().data()));
+  EXPECT_FALSE(same_bits(second[0]->value().data(), other_seed[0]->value().data()));
+}
+
+TEST(Draw, leaves_numbers_that_are_there) {
+  const Parameters parameters = {
+      std::make_shared<Parameter>("bias", Tensor::zeros(DType::f32, {4}))};
+  draw_normal(parameters, 1, 1);
+  draw_xavier_uniform(parameters, 1);
+  EXPECT_EQ(largest(parameters[0]->value().data()), 0);
+}
+
+TEST(Draw, has_the_deviation_and_the_bound_asked_for) {
+  const Parameters normal = {std::make_shared<Parameter>("weight", Shape{100, 100})};
+  draw_normal(normal, 1, 0.02F);
+  double squares = 0;
+  for (const float number : floats(normal[0]->value().data())) squares += number * number;
+  EXPECT_NEAR(std::sqrt(squares / 10000), 0.02, 0.0005);
+
+  const Parameters uniform = {std::make_shared<Parameter>("weight", Shape{100, 50})};
+  draw_xavier_uniform(uniform, 1);
+  EXPECT_LE(largest(uniform[0]->value().data()), 0.2F);
+  EXPECT_GT(largest(uniform[0]->value().data()), 0.198F);
+}
+
+TEST(State, goes_out_and_comes_back) {
+  const Parameters from = parameters_named({"a", "b"});
+  draw_normal(from, 1, 1);
+  const Parameters to = parameters_named({"b", "a"});
+  load_state(to, save_state(from));
+  EXPECT_TRUE(same_bits(from[0]->value().data(), to[1]->value().data()));
+  EXPECT_TRUE(same_bits(from[1]->value().data(), to[0]->value().data()));
+}
+
+TEST(State, an_error_lists_five_of_each_kind_and_counts_all) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 7; ++i) names.push_back("missing." + std::to_string(i));
+  names.push_back("shape");
+  StateDict state{{"shape", Tensor::zeros(DType::f32, {3})}};
+  for (int i = 0; i < 6; ++i) state["odd." + std::to_string(i)] = Tensor::zeros(DType::f32, {1});
+  const IgnoredNames none = [](const std::string&, const Tensor&) { return false; };
+  const std::string error = error_of([&] { load_state(parameters_named(names), state, none); });
+  expect_has(error, "7 missing: missing.0, missing.1, missing.2, missing.3, missing.4, ...;");
+  expect_has(error, "1 of the wrong shape or type: shape is float32 [3] and should be [2, 3];");
+  expect_has(error, "6 unexpected: odd.0, odd.1, odd.2, odd.3, odd.4, ...");
+}
+
+TEST(State, is_loaded_whole_or_not_at_all) {
+  const Parameters parameters = parameters_named({"a", "b"});
+  const StateDict state{{"a", Tensor::zeros(DType::f32, {2, 3})}};
+  EXPECT_NE(error_of([&] { load_state(parameters, state); }), "");
+  EXPECT_FALSE(parameters[0]->defined());
+}
+
+TEST(State, lets_mask_buffers_pass) {
+  const Parameters parameters = parameters_named({"a"});
+  StateDict state{{"a", Tensor::zeros(DType::bf16, {2, 3})},
+                  {"h.0.attn.bias", Tensor::zeros(DType::f32, {1, 1, 4, 4})},
+                  {"h.0.attn.masked_bias", Tensor::zeros(DType::f32, {})},
+                  {"mask", Tensor::zeros(DType::boolean, {4, 4})}};
+  load_state(parameters, state, is_mask_buffer);
+  EXPECT_EQ(largest(parameters[0]->value().data()), 0);
+  state["h.0.ln.bias"] = Tensor::zeros(DType::f32, {4});
+  expect_has(error_of([&] { load_state(parameters, state, is_mask_buffer); }),
+             "1 unexpected: h.0.ln.bias");
+}
+
+}  // namespace
+}  // namespace headlight::nn
