@@ -1,6 +1,8 @@
 // Array files by their ending.
 #include "headlight/io/arrays.h"
 
+#include <optional>
+
 #include "headlight/io/csv.h"
 #include "headlight/io/json_array.h"
 #include "headlight/io/npy.h"
@@ -17,11 +19,16 @@ constexpr std::string_view kSafetensors = ".safetensors";
 
 enum class Format { npy, safetensors, json, csv };
 
-Format format_of(const std::string& path) {
+std::optional<Format> known_format(std::string_view path) {
   if (path.ends_with(".npy")) return Format::npy;
   if (path.ends_with(kSafetensors)) return Format::safetensors;
   if (path.ends_with(".json")) return Format::json;
   if (path.ends_with(".csv")) return Format::csv;
+  return std::nullopt;
+}
+
+Format format_of(const std::string& path) {
+  if (const auto format = known_format(path)) return *format;
   throw Error(ErrorKind::usage, "array", path,
               "its ending is none of .npy, .safetensors, .json and .csv");
 }
@@ -43,6 +50,10 @@ ArrayPlace split_place(const std::string& place) {
   return {place.substr(0, colon), place.substr(colon + 1)};
 }
 
+bool is_array_place(const std::string& place) {
+  return known_format(split_place(place).path).has_value();
+}
+
 Tensor read_array(base::FileSystem& files, const std::string& place) {
   const ArrayPlace parts = split_place(place);
   const Format format = format_of(parts.path);
@@ -61,8 +72,9 @@ void write_array(base::FileSystem& files, const std::string& place, const Tensor
   }
   base::write_file(files, parts.path, [&](base::Output& output) {
     if (format == Format::npy) return write_npy(output, array);
-    if (format == Format::json) return write_json_array(output, array);
-    write_csv(output, array, parts.path);
+    if (format == Format::csv) return write_csv(output, array, parts.path);
+    write_json_array(output, array);
+    output.write("\n");
   });
 }
 

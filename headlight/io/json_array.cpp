@@ -128,7 +128,6 @@ Tensor read_json_array(const Input& input) {
 void write_json_array(base::Output& output, const Tensor& array) {
   ElementWriter writer(output, array, {"true", "false", false});
   write_axis(writer, array.shape(), 0);
-  writer.write("\n");
   writer.finish();
 }
 
