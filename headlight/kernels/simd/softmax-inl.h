@@ -48,7 +48,12 @@ HWY_INLINE RowState exponential_row(const float* x, int64_t cols, float* y, floa
   for (int64_t block = 0; block < softmax_blocks(cols); ++block) {
     const int64_t first = block * kSoftmaxBlock;
     const int64_t count = std::min(kSoftmaxBlock, cols - first);
-    raise_maximum(state, max_row(count, x + first));
+    const float largest = max_row(count, x + first);
+    if (block == 0) {
+      state.max = largest;
+    } else {
+      raise_maximum(state, largest);
+    }
     float* to = nullptr;
     if constexpr (kStore) {
       to = y + first;
@@ -63,9 +68,9 @@ HWY_INLINE RowState exponential_row(const float* x, int64_t cols, float* y, floa
 // only -infinity.
 HWY_INLINE float block_factor(const RowState& state, float block_max) {
   if (state.sum == 0) return 0;
+  if (block_max == state.max) return 1 / state.sum;
   const FloatTag d;
-  const FloatVec difference = hn::Set(d, block_max - state.max);
-  return hn::GetLane(exp_softmax(d, difference)) / state.sum;
+  return hn::GetLane(exp_softmax(d, hn::Set(d, block_max - state.max))) / state.sum;
 }
 
 // log of the sum of exp(x - max); 0 for a row of only -infinity, which then stays -infinity.
