@@ -142,12 +142,12 @@ void read_environment(Arguments& arguments, std::span<const Option> known) {
 }
 
 std::string option_table(std::span<const Option> options) {
-  constexpr size_t kColumn = 24;
+  constexpr size_t kHelpColumn = 27;
   std::string table;
   for (const Option& option : options) {
     std::string line = "  --" + std::string(option.name);
     if (!option.value.empty()) line.append(" ").append(option.value);
-    line.append(line.size() < kColumn ? kColumn - line.size() : 2, ' ');
+    line.resize(kHelpColumn, ' ');
     table.append(line).append(option.help).append("\n");
   }
   return table;

@@ -13,12 +13,12 @@ constexpr std::string_view kExamples =
       self-attention of x with itself in 4 heads; small results are printed
   headlight attend --query q.npy --key k.npy --value v.npy --heads 8 --valid-lens 3,2 --out y.npy
       cross-attention over the first 3 keys of sequence 0 and 2 of sequence 1
-  headlight attend --query x.npy --weights model.safetensors:h.0.attn --heads 12 --causal --trace t.safetensors
+  headlight attend --query x.npy --weights m.safetensors:h.0.attn --heads 12 --trace t.safetensors
       a whole module with its projections, and every intermediate in a file
   headlight attend --query x.npy --heads 4 --grad-out g.npy --grads grads.safetensors
       gradients of sum(output * g)
 
-Arrays are .npy, .json (nested lists), .csv (2-D) or .safetensors; FILE.safetensors:NAME picks one of several.
+Arrays are .npy, .json (nested lists), .csv (2-D) or .safetensors (x.safetensors:NAME picks one).
 Order: scale, softcap, bias, masks, softmax. A query that may see nothing gives zeros.
 )";
 

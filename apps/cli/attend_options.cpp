@@ -1,9 +1,9 @@
 // The table of options, and what may and may not stand together.
 #include "apps/cli/attend_options.h"
 
-#include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
 
 #include "headlight/base/base.h"
 #include "headlight/io/io.h"
@@ -23,7 +23,7 @@ constexpr Option kTable[] = {
     {"weights", "FILE[:PREFIX]", "run the whole module with these parameters (.safetensors)"},
     {"layout", "NAME", "their layout: auto, fused, gpt2, d2l, named or torch (default: auto)"},
     {"causal", "", "query i sees keys j <= i + past"},
-    {"past", "P", "keys before the first query: a number, a list 3,2 or a file (B,); may be < 0"},
+    {"past", "P", "keys before the first query: a number, a list 3,-2 or a file (B,)"},
     {"window", "W", "query i sees keys with |i + past - j| < W"},
     {"valid-lens", "L", "keys that count: a list 3,2 or a file (B,) or (B,T)"},
     {"keep-mask", "FILE", "true: may attend; (T,S), (B,T,S) or (B,H,T,S), any axis may be 1"},
@@ -98,6 +98,14 @@ void check_additive(const Arguments& arguments, const AttendOptions& options) {
   }
 }
 
+void check_outputs_differ(std::initializer_list<std::optional<std::string>> places) {
+  std::set<std::string> paths;
+  for (const auto& place : places) {
+    if (!place || paths.insert(io::split_place(*place).path).second) continue;
+    refuse("output files", io::in_quotes(*place), "two outputs would go to the same file");
+  }
+}
+
 void check_together(const Arguments& arguments, const AttendOptions& options) {
   if (!arguments.has("query")) {
     refuse("--query", "", "is missing: a file of queries, e.g. headlight attend --query x.npy");
@@ -110,13 +118,7 @@ void check_together(const Arguments& arguments, const AttendOptions& options) {
     refuse(arguments.source("kv-heads"), std::to_string(*options.kv_heads),
            "must divide the " + std::to_string(*options.heads) + " heads");
   }
-  const std::array<std::optional<std::string>, 3> outputs = {options.out, options.trace,
-                                                             options.grads};
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i] && std::count(outputs.begin(), outputs.end(), outputs[i]) > 1) {
-      refuse("output files", io::in_quotes(*outputs[i]), "two outputs would go to the same file");
-    }
-  }
+  check_outputs_differ({options.out, options.trace, options.grads});
 }
 
 }  // namespace

@@ -104,9 +104,11 @@ Request read_request(std::span<char* const> words) {
   request.known.insert(request.known.begin(), request.command->options.begin(),
                        request.command->options.end());
   if (const auto more = parser.next_word(request.arguments, request.known)) {
+    const Option& first = request.command->options.front();
     throw Error(ErrorKind::usage, "unexpected argument", io::in_quotes(*more),
                 std::string(request.command->name) + " takes only options, such as --" +
-                    std::string(request.command->options.front().name));
+                    std::string(first.name) + (first.value.empty() ? "" : " ") +
+                    std::string(first.value));
   }
   return request;
 }

@@ -32,8 +32,9 @@ size_t edits_between(std::string_view a, std::string_view b) {
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
   // The table is quadratic, and no word we know is longer than this.
   const std::string_view start = word.substr(0, 64);
-  return *std::ranges::min_element(
-      candidates, {}, [&](std::string_view candidate) { return edits_between(start, candidate); });
+  return *std::ranges::min_element(candidates, {}, [&](std::string_view candidate) {
+    return candidate.starts_with(start) ? 1 : edits_between(start, candidate);
+  });
 }
 
 std::string shown(std::string_view text) {

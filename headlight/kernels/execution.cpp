@@ -51,8 +51,8 @@ void limit_simd(std::string_view name) {
       return;
     }
   }
-  throw base::Error(base::ErrorKind::usage, "HEADLIGHT_SIMD", std::string(name),
-                    "unknown instruction set; known: avx512, avx2, sse4, scalar");
+  throw base::Error(base::ErrorKind::usage, "instruction set", std::string(name),
+                    "unknown; known are avx512, avx2, sse4, scalar");
 }
 
 }  // namespace headlight::kernels

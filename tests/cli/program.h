@@ -1,0 +1,49 @@
+// Running the program as a user's shell would.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace headlight::test {
+
+struct ProgramRun {
+  int code = 0;  // negative: the signal that ended it
+  std::string output;
+  std::string errors;
+};
+
+struct Surroundings {
+  std::vector<std::string> set = {};    // "NAME=value"
+  std::vector<std::string> unset = {};  // names
+  bool close_input = false;
+  bool close_output = false;
+  std::string output_path = {};  // instead of being captured
+  int output_file = -1;          // the same, an open file
+};
+
+// One run; it goes on until finish(), which gives its result.
+class Program {
+ public:
+  explicit Program(const std::vector<std::string>& arguments, const Surroundings& around = {});
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  ProgramRun finish();
+  // Waits until the program handles the signal, then sends it. False when it never does.
+  bool send(int signal);
+
+ private:
+  pid_t process_ = -1;
+  std::string output_path_;
+  std::string errors_path_;
+};
+
+ProgramRun run_program(const std::vector<std::string>& arguments, const Surroundings& around = {});
+
+// What every error is: nothing on standard output, one line on standard error that holds `part`.
+void expect_one_line(const ProgramRun& run, int code, const std::string& part);
+
+}  // namespace headlight::test

@@ -1,0 +1,129 @@
+// The world around the program: its streams, its environment, its end, places that cannot be
+// written.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "tests/base/temporary_folder.h"
+#include "tests/cli/arrays.h"
+#include "tests/cli/program.h"
+
+namespace headlight::test {
+namespace {
+
+class Streams : public testing::Test {
+ protected:
+  Streams() : query_(write_numbers(folder_ / "x.npy", {3, 4})) {}
+  TemporaryFolder folder_;
+  std::string query_;
+};
+
+TEST_F(Streams, without_arguments_say_what_can_be_done) {
+  const ProgramRun run = run_program({});
+  EXPECT_EQ(run.code, 0);
+  EXPECT_NE(run.output.find("headlight attend --query"), std::string::npos);
+  EXPECT_EQ(run.errors, "");
+}
+
+TEST_F(Streams, show_version_and_help) {
+  EXPECT_TRUE(run_program({"--version"}).output.starts_with("headlight "));
+  EXPECT_EQ(run_program({"help"}).output, run_program({"--help"}).output);
+  const ProgramRun help = run_program({"attend", "-h"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_EQ(help.output, run_program({"help", "attend"}).output);
+  EXPECT_LT(help.output.find("Examples:"), help.output.find("Options:"));
+  EXPECT_EQ(run_program({"--help"}, {.set = {"HEADLIGHT_THREADS=none"}}).code, 0);
+}
+
+TEST_F(Streams, that_are_full_are_not_enough_disk) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"--help"},
+                                                {"attend", "--query", query_},
+                                                {"attend", "--query", query_, "--json"}}) {
+    expect_one_line(run_program(words, {.output_path = "/dev/full"}), 4,
+                    "standard output: No space left");
+  }
+}
+
+TEST_F(Streams, that_nobody_reads_end_quietly) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  close(ends[0]);
+  const ProgramRun run = run_program({"attend", "--query", query_}, {.output_file = ends[1]});
+  close(ends[1]);
+  EXPECT_EQ(run.code, 1);
+  EXPECT_EQ(run.errors, "");
+}
+
+TEST_F(Streams, that_are_closed_take_no_file_s_place) {
+  const std::string expected = run_program({"attend", "--query", query_}).output;
+  EXPECT_EQ(run_program({"attend", "--query", query_}, {.close_input = true}).output, expected);
+  expect_one_line(run_program({"attend", "--query", query_}, {.close_output = true}), 1,
+                  "standard output: Bad file descriptor");
+  const std::vector<std::string> to_file = {"attend", "--query", query_, "--out",
+                                            folder_ / "y.npy"};
+  EXPECT_EQ(run_program(to_file, {.close_input = true, .close_output = true}).code, 0);
+  EXPECT_EQ(read_floats(folder_ / "y.npy").shape(), (tensor::Shape{3, 4}));
+}
+
+TEST_F(Streams, do_not_depend_on_the_environment) {
+  const std::vector<std::string> words = {"attend", "--query", query_, "--json"};
+  const std::string expected = run_program(words).output;
+  EXPECT_EQ(run_program(words, {.set = {"LC_ALL=de_DE.UTF-8", "LANG=tr_TR.UTF-8"}}).output,
+            expected);
+  EXPECT_EQ(run_program(words, {.unset = {"HOME", "PATH", "TERM", "LANG"}}).output, expected);
+  EXPECT_EQ(run_program(words, {.set = {"NO_COLOR=1", "COLUMNS=10", "TERM=dumb"}}).output,
+            expected);
+}
+
+TEST_F(Streams, show_paths_that_are_not_utf8) {
+  const std::string path = write_numbers(folder_ / "\xff\xfe.npy", {2, 2});
+  EXPECT_EQ(run_program({"attend", "--query", path}).code, 0);
+  expect_one_line(run_program({"attend", "--query", folder_ / "missing\xff.npy"}), 3,
+                  "missing\\xff.npy");
+  expect_one_line(run_program({"attend", "--query", folder_ / "two\nlines.npy"}), 3,
+                  "two\\x0alines.npy");
+}
+
+TEST_F(Streams, fail_on_places_that_cannot_be_written) {
+  std::filesystem::create_directory(folder_ / "taken.npy");
+  std::filesystem::create_symlink("/dev/full", folder_ / "full.npy");
+  const auto attend_to = [&](const std::string& name) {
+    return run_program({"attend", "--query", query_, "--trace", folder_ / "t.safetensors", "--out",
+                        folder_ / name});
+  };
+  expect_one_line(attend_to("no/folder/y.npy"), 1, "there is no directory");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "t.safetensors"));
+  expect_one_line(attend_to("taken.npy"), 1, "taken.npy");
+  expect_one_line(attend_to("full.npy"), 4, "full.npy");
+  expect_one_line(attend_to("x.npy/y.npy"), 1, "x.npy/y.npy");
+}
+
+TEST_F(Streams, end_at_a_signal_with_its_code) {
+  for (const auto& [signal, code] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
+    Program program({"bench"});
+    EXPECT_TRUE(program.send(signal));
+    const ProgramRun run = program.finish();
+    EXPECT_EQ(run.code, code);
+    EXPECT_EQ(run.output + run.errors, "");
+  }
+}
+
+// Scores of 6 million queries and keys are more than addresses there are; looking at one key each
+// is little work.
+TEST_F(Streams, say_when_memory_is_not_enough) {
+  const std::string query = write_numbers(folder_ / "long.npy", {6'000'000, 1});
+  // The sanitizers' allocators abort unless told to refuse.
+  const Surroundings around{.set = {"ASAN_OPTIONS=allocator_may_return_null=1",
+                                    "TSAN_OPTIONS=allocator_may_return_null=1"}};
+  expect_one_line(run_program({"attend", "--query", query, "--window", "1", "--out",
+                               folder_ / "y.npy", "--trace", folder_ / "t.safetensors"},
+                              around),
+                  4, "memory");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "y.npy"));
+}
+
+}  // namespace
+}  // namespace headlight::test
