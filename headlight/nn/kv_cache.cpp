@@ -100,7 +100,7 @@ void KvCache::append(Context& context, const Tensor& key, const Tensor& value, i
     lengths.data<int64_t>()[b] = lengths_.data<int64_t>()[b] + added;
     longest = std::max(longest, lengths.data<int64_t>()[b]);
   }
-  reserve(longest);
+  reserve(std::max<int64_t>(longest, 1));
   const tensor::ConstHeadsView keys = key.heads(kv_heads);
   const tensor::ConstHeadsView values = value.heads(kv_heads);
   context.threads.parallel_for(batch_ * kv_heads_, [&](int64_t index, int /*worker*/) {

@@ -119,6 +119,16 @@ TEST_F(CachedAttention, an_observer_sees_all_keys_and_weights) {
                         whole.seen.at("decoder.0.self.weights").slice(2, 5, 1)));
 }
 
+TEST_F(CachedAttention, no_rows_are_no_harm) {
+  Context context = inference_context();
+  const MultiHeadAttention attention = grouped_attention();
+  const Value x = random_leaf({2, 3, 20}, 1, false);
+  KvCache cache;
+  EXPECT_EQ(attention.forward(context, rows_of(x, 0, 0), cache).shape(), (Shape{2, 0, 20}));
+  EXPECT_TRUE(same_bits(attention.forward(context, x, cache, {.causal = true}).data(),
+                        attention.forward(context, x, {.causal = true}).data()));
+}
+
 TEST_F(CachedAttention, refuses_a_tape_and_what_the_cache_knows_itself) {
   const MultiHeadAttention attention = grouped_attention();
   const Value x = random_leaf({1, 2, 20}, 1, false);
