@@ -17,15 +17,17 @@ using tensor::DType;
 using tensor::MatrixView;
 using tensor::Tensor;
 
-// Logits of a chunk take 64 MB at most (but one tile of rows at least): large enough that the
-// weight's gradient is not read and written too often, small against the weights of a model with
-// many classes.
-constexpr int64_t kChunkElements = int64_t{1} << 24;
+// Logits of a chunk take 128 MB at most (but one tile of rows at least): large enough that the
+// weight and its gradient are not read too often, small against both in a model with many classes.
+constexpr int64_t kChunkElements = int64_t{1} << 25;
 constexpr int64_t kRowTile = 64;
 
-int64_t chunk_rows(int64_t classes) {
-  const int64_t rows = kChunkElements / std::max<int64_t>(classes, 1) / kRowTile * kRowTile;
-  return std::max(rows, kRowTile);
+// Even chunks, so that the last is not a sliver; by shape alone, so that the bits are fixed.
+int64_t chunk_rows(int64_t rows, int64_t classes) {
+  const int64_t most = std::max(kChunkElements / std::max<int64_t>(classes, 1), kRowTile);
+  const int64_t chunks = std::max<int64_t>((rows + most - 1) / most, 1);
+  const int64_t even = (rows + chunks - 1) / chunks;
+  return std::min((even + kRowTile - 1) / kRowTile * kRowTile, rows);
 }
 
 template <class T>
@@ -56,22 +58,14 @@ Tensor run_chunks(Context& context, ConstMatrixView x, ConstMatrixView weight,
                   const CountedTargets& counted, const kernels::CrossEntropyOptions& options,
                   const Gradients& gradients) {
   Tensor losses = Tensor::uninitialized(context.arena, DType::f32, {x.rows});
-  const int64_t chunk = std::min(chunk_rows(weight.rows), x.rows);
+  const int64_t chunk = chunk_rows(x.rows, weight.rows);
   const Tensor logits = Tensor::uninitialized(context.arena, DType::f32, {chunk, weight.rows});
-  const bool packs = x.rows > chunk;
-  const kernels::PackedMatrix packed =
-      packs ? kernels::PackedMatrix(context.execution(), weight.transposed())
-            : kernels::PackedMatrix();
   int64_t first = 0;
   do {  // once even without rows: the weight's gradient is zero then
     const int64_t count = std::min(chunk, x.rows - first);
     const MatrixView z = rows_of(logits.matrix(), 0, count);
     const ConstMatrixView rows = rows_of(x, first, count);
-    if (packs) {
-      kernels::matmul(context.execution(), rows, packed, z);
-    } else {
-      kernels::matmul(context.execution(), rows, weight.transposed(), z);
-    }
+    kernels::matmul(context.execution(), rows, weight.transposed(), z);
     kernels::cross_entropy(context.execution(), z, counted.targets.data<int64_t>() + first, options,
                            losses.data<float>() + first, counted.factor(),
                            gradients.any() ? z : MatrixView());
