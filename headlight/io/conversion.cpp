@@ -1,5 +1,4 @@
 // Tensors in another dtype.
-#include <bit>
 #include <cmath>
 #include <string>
 
@@ -15,18 +14,6 @@ using tensor::DType;
 using tensor::Tensor;
 
 constexpr float kExactIntegers = 0x1p24f;
-
-float from_bfloat16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
-
-float from_float16(uint16_t bits) {
-  const uint32_t sign = uint32_t{bits & 0x8000u} << 16;
-  const uint32_t exponent = bits >> 10 & 0x1Fu;
-  const uint32_t fraction = bits & 0x3FFu;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000u | fraction << 13);
-  if (exponent > 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
-  const float subnormal = static_cast<float>(fraction) * 0x1p-24f;
-  return sign ? -subnormal : subnormal;
-}
 
 // A new tensor of To's dtype with convert(value, index) of each element.
 template <class To, class From, class Convert>
@@ -47,24 +34,7 @@ Tensor mapped(const Tensor& array, const Convert& convert) {
 
 }  // namespace
 
-Tensor as_float32(const Tensor& array) {
-  switch (array.dtype()) {
-    case DType::f32:
-      return array;
-    case DType::f16:
-      return mapped<float, uint16_t>(array,
-                                     [](uint16_t bits, int64_t) { return from_float16(bits); });
-    case DType::bf16:
-      return mapped<float, uint16_t>(array,
-                                     [](uint16_t bits, int64_t) { return from_bfloat16(bits); });
-    case DType::i64:
-      return mapped<float, int64_t>(
-          array, [](int64_t value, int64_t) { return static_cast<float>(value); });
-    case DType::boolean:
-      return mapped<float, bool>(array, [](bool value, int64_t) { return value ? 1.0f : 0.0f; });
-  }
-  return {};
-}
+Tensor as_float32(const Tensor& array) { return tensor::to_float32(array); }
 
 Tensor as_int64(const Tensor& array, std::string_view name) {
   if (array.dtype() == DType::i64) return array;
