@@ -1,4 +1,7 @@
 // Attention as an operation: shared and fused inputs, dropout and memory.
+#include <array>
+#include <functional>
+
 #include "tests/autograd/fixture.h"
 
 namespace headlight::tests {
@@ -13,63 +16,78 @@ using Attention = Autograd;
 
 constexpr int64_t kMegabyte = 1 << 20;
 
-TEST_F(Attention, of_a_tensor_with_itself_adds_the_three_gradients) {
-  const AttentionOptions options{.heads = 2, .causal = true};
-  const Tensor gradient = random_leaf({2, 5, 6}, 9).data();
-  Context context = recording_context();
-  const Value x = random_leaf({2, 5, 6}, 1);
-  tape_.backward(context, attention(context, x, x, x, options), gradient);
+// Query, key and value as views of one tensor.
+using Views = std::array<std::function<Value(const Value&)>, 3>;
 
-  const Value query = Value::leaf(x.data(), true);
-  const Value key = Value::leaf(x.data(), true);
-  const Value value = Value::leaf(x.data(), true);
-  tape_.backward(context, attention(context, query, key, value, options), gradient);
-  const std::vector<float> sum = floats(x.grad());
-  for (size_t i = 0; i < sum.size(); ++i) {
-    EXPECT_NEAR(sum[i], floats(query.grad())[i] + floats(key.grad())[i] + floats(value.grad())[i],
-                1e-5);
-  }
-}
-
-TEST_F(Attention, of_a_fused_projection_needs_no_copies) {
-  const AttentionOptions options{.heads = 2};
-  const Tensor gradient = random_leaf({2, 5, 6}, 9).data();
-  const Value fused = random_leaf({2, 5, 18}, 1);
-  Context context = recording_context();
-  const std::vector<Value> pieces = split(fused, {6, 6, 6});
-  tape_.backward(context, attention(context, pieces[0], pieces[1], pieces[2], options), gradient);
-
-  std::vector<Value> copies;
-  for (const Value& piece : pieces) copies.push_back(Value::leaf(piece.data().contiguous(), true));
-  tape_.backward(context, attention(context, copies[0], copies[1], copies[2], options), gradient);
-  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(floats(pieces[i].grad()), floats(copies[i].grad()));
-}
-
-TEST_F(Attention, of_overlapping_pieces_adds_where_they_overlap) {
-  const Tensor gradient = random_leaf({1, 4, 4}, 9).data();
-  const Value whole = random_leaf({1, 4, 6}, 1);
-  Context context = recording_context();
-  const auto attend = [&](const std::vector<Value>& pieces) {
-    tape_.backward(context, attention(context, pieces[0], pieces[1], pieces[2]), gradient);
-  };
-  const std::vector<Value> pieces = {slice(whole, -1, 0, 4), slice(whole, -1, 2, 4),
-                                     slice(whole, -1, 1, 4)};
-  attend(pieces);
-  std::vector<Value> copies;
-  for (const Value& piece : pieces) copies.push_back(Value::leaf(piece.data().contiguous(), true));
-  attend(copies);
-  const std::vector<float> sum = floats(whole.grad());
-  for (int64_t row = 0; row < 4; ++row) {
-    for (int64_t column = 0; column < 6; ++column) {
-      float expected = 0;
-      for (const auto& [piece, first] : {std::pair{0, 0}, std::pair{1, 2}, std::pair{2, 1}}) {
-        if (column < first || column >= first + 4) continue;
-        expected += floats(copies[static_cast<size_t>(piece)]
-                               .grad())[static_cast<size_t>(row * 4 + column - first)];
-      }
-      EXPECT_NEAR(sum[static_cast<size_t>(row * 6 + column)], expected, 1e-5);
+class SharedAttention : public Autograd {
+ protected:
+  // The gradient of one tensor behind all three must be, to the bit, the sum of the gradients of
+  // three tensors behind one each.
+  void expect_sum_of_three(const Shape& shape, const Views& views) {
+    const Value shared = random_leaf(shape, 1);
+    run({views[0](shared), views[1](shared), views[2](shared)});
+    const Value query = random_leaf(shape, 1);
+    const Value key = random_leaf(shape, 1);
+    const Value value = random_leaf(shape, 1);
+    run({views[0](query), views[1](key), views[2](value)});
+    std::vector<float> sum = floats(query.grad());
+    for (size_t i = 0; i < sum.size(); ++i) {
+      sum[i] = sum[i] + floats(key.grad())[i] + floats(value.grad())[i];
     }
+    EXPECT_EQ(floats(shared.grad()), sum);
   }
+
+ private:
+  void run(const std::array<Value, 3>& inputs) {
+    Context context = recording_context();
+    const Value output = attention(context, inputs[0], inputs[1], inputs[2], {.heads = 2});
+    tape_.backward(context, output, random_leaf(output.shape(), 9).data());
+  }
+};
+
+Value whole(const Value& x) { return x; }
+std::function<Value(const Value&)> columns(int64_t first, int64_t count) {
+  return [=](const Value& x) { return slice(x, -1, first, count); };
+}
+
+TEST_F(SharedAttention, of_a_tensor_with_itself_adds_three_gradients) {
+  expect_sum_of_three({2, 19, 6}, {whole, whole, whole});
+}
+
+TEST_F(SharedAttention, of_a_fused_projection_adds_nothing_twice) {
+  expect_sum_of_three({2, 19, 18}, {columns(0, 6), columns(6, 6), columns(12, 6)});
+  expect_sum_of_three({2, 19, 18}, {columns(12, 6), columns(0, 6), columns(6, 6)});
+}
+
+TEST_F(SharedAttention, of_overlapping_columns_adds_where_they_overlap) {
+  expect_sum_of_three({1, 19, 9}, {columns(0, 6), columns(2, 6), columns(3, 6)});
+  expect_sum_of_three({1, 19, 9}, {columns(3, 6), columns(2, 6), columns(0, 6)});
+}
+
+TEST_F(SharedAttention, of_one_memory_in_two_shapes_adds_where_they_overlap) {
+  const auto reshaped = [](const Value& x) { return slice(reshape(x, {1, 200, 12}), -1, 1, 6); };
+  expect_sum_of_three({1, 300, 8}, {columns(1, 6), reshaped, reshaped});
+}
+
+TEST_F(SharedAttention, of_heads_already_split_adds_three_gradients) {
+  expect_sum_of_three({2, 2, 19, 3}, {whole, whole, whole});
+}
+
+TEST_F(Attention, of_a_fused_projection_takes_no_more_memory_than_of_three) {
+  const auto peak = [](const std::vector<Value>& pieces) {
+    base::ThreadPool threads(2);
+    tensor::Arena arena;
+    autograd::Tape tape;
+    Context context{.threads = threads, .arena = arena, .tape = &tape};
+    const Value output = attention(context, pieces[0], pieces[1], pieces[2], {.heads = 12});
+    tape.backward(context, output, Tensor::zeros(tensor::DType::f32, output.shape()));
+    return arena.peak_bytes();
+  };
+  const auto zeros = [](int64_t width) {
+    return Value::leaf(Tensor::zeros(tensor::DType::f32, {1, 512, width}), true);
+  };
+  EXPECT_EQ(peak(split(zeros(3 * 768), {768, 768, 768})),
+            peak({zeros(768), zeros(768), zeros(768)}));
 }
 
 TEST_F(Attention, of_heads_already_split_is_that_of_rows) {

@@ -86,14 +86,25 @@ TEST_F(Tape, keeps_the_gradient_of_a_value_in_the_middle_while_somebody_holds_it
   Context context = recording_context();
   const Value x = leaf({2}, {1, -2});
   const Value middle = scale(context, x, 3);
-  const Value sum = add(context, middle, x);
+  const Value other = scale(context, middle, 5);
+  const Value sum = add(context, middle, other);
   tape_.backward(context, scale(context, sum, 2), Tensor::of({2}, std::vector<float>{1, 10}));
   EXPECT_EQ(floats(sum.grad()), (std::vector<float>{2, 20}));
-  EXPECT_EQ(floats(middle.grad()), (std::vector<float>{2, 20}));
-  EXPECT_EQ(floats(x.grad()), (std::vector<float>{8, 80}));
+  EXPECT_EQ(floats(other.grad()), (std::vector<float>{2, 20}));
+  EXPECT_EQ(floats(middle.grad()), (std::vector<float>{12, 120}));
+  EXPECT_EQ(floats(x.grad()), (std::vector<float>{36, 360}));
+}
+
+TEST_F(Tape, keeps_the_gradient_of_an_activated_value_while_somebody_holds_it) {
+  Context context = recording_context();
+  const Value y = linear(context, random_leaf({1, 2}, 1), random_leaf({2, 2}, 2), Value(),
+                         {.activation = kernels::Activation::gelu});
+  tape_.backward(context, scale(context, y, 2), Tensor::of({1, 2}, std::vector<float>{1, 10}));
+  EXPECT_EQ(floats(y.grad()), (std::vector<float>{2, 20}));
 }
 
 TEST_F(Tape, gives_the_same_gradients_whether_or_not_the_middle_is_held) {
+  const Value norm_weight = random_leaf({6}, 5, false);
   const auto gradient = [&](bool hold) {
     Context context = recording_context();
     const Value x = random_leaf({4, 6}, 2);
@@ -103,8 +114,9 @@ TEST_F(Tape, gives_the_same_gradients_whether_or_not_the_middle_is_held) {
     for (int layer = 0; layer < 3; ++layer) {
       const Value hidden =
           linear(context, y, weight, Value(), {.activation = kernels::Activation::gelu});
-      y = add(context, y, hidden);
-      if (hold) held.insert(held.end(), {hidden, y});
+      const autograd::ResidualNorm both = residual_norm(context, hidden, y, norm_weight, Value());
+      y = add(context, both.sum, both.normalized);
+      if (hold) held.insert(held.end(), {hidden, both.sum, both.normalized, y});
     }
     tape_.backward(context, y, random_leaf({4, 6}, 4).data());
     return std::pair{floats(x.grad()), floats(weight.grad())};
