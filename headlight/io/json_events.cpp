@@ -4,8 +4,8 @@
 // It asserts that the locale's decimal point is one byte; we read numbers from their text, so
 // nothing hangs on it.
 #define JSON_ASSERT(condition) static_cast<void>(0)
+#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <vector>
 
 #include "headlight/base/base.h"
@@ -69,8 +69,7 @@ class Handler {
   bool start_object(size_t) { return enter(), events_.begin_object(), true; }
   bool end_object() { return leave(), events_.end_object(), true; }
   bool key(json::string_t& key) {
-    if (!keys_.back().insert(key).second)
-      source_.refuse("the key " + in_quotes(key) + " stands twice");
+    keys_.back().push_back(key);
     return events_.key(key), true;
   }
 
@@ -87,11 +86,17 @@ class Handler {
     }
     keys_.emplace_back();
   }
-  void leave() { keys_.pop_back(); }
+  void leave() {
+    std::vector<std::string>& keys = keys_.back();
+    std::sort(keys.begin(), keys.end());
+    const auto repeated = std::adjacent_find(keys.begin(), keys.end());
+    if (repeated != keys.end()) source_.refuse("the key " + in_quotes(*repeated) + " stands twice");
+    keys_.pop_back();
+  }
 
   const Source& source_;
   JsonEvents& events_;
-  std::vector<std::set<std::string>> keys_;  // of the open arrays (none) and objects
+  std::vector<std::vector<std::string>> keys_;  // of the open arrays (none) and objects
 };
 
 }  // namespace

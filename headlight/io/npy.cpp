@@ -143,6 +143,15 @@ const char* descr_of(DType dtype) {
   return "";
 }
 
+// As Python has it: "()", "(2,)", "(2, 3)".
+std::string tuple_text(const Shape& shape) {
+  std::string text = "(";
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    text += (axis > 0 ? ", " : "") + std::to_string(shape[axis]);
+  }
+  return text + (shape.rank() == 1 ? ",)" : ")");
+}
+
 }  // namespace
 
 Tensor read_npy(const Input& input) {
@@ -163,15 +172,11 @@ Tensor read_npy(const Input& input) {
 
 void write_npy(base::Output& output, const Tensor& array) {
   const Tensor data = (array.dtype() == DType::bf16 ? as_float32(array) : array).contiguous();
-  std::string header =
-      std::string("{'descr': '") + descr_of(data.dtype()) + "', 'fortran_order': False, 'shape': (";
-  for (const int64_t size : data.shape().sizes()) header += std::to_string(size) + ", ";
-  header += "), }";
-  // The numbers start at a multiple of 64, as NumPy has it: magic, version and length are 10 bytes,
-  // the line's end is one.
-  const size_t unpadded = 10 + header.size() + 1;
-  header.append((kHeaderAlignment - unpadded % kHeaderAlignment) % kHeaderAlignment, ' ')
-      .append("\n");
+  std::string header = std::string("{'descr': '") + descr_of(data.dtype()) +
+                       "', 'fortran_order': False, 'shape': " + tuple_text(data.shape()) + ", }";
+  // The numbers start at a multiple of 64, as NumPy has it; the line's end is one byte more.
+  const size_t unpadded = kMagic.size() + 4 + header.size() + 1;
+  header.append((kHeaderAlignment - unpadded % kHeaderAlignment) % kHeaderAlignment, ' ') += '\n';
   std::string start(kMagic);
   start += {'\x01', '\x00', static_cast<char>(header.size() & 0xFF),
             static_cast<char>(header.size() >> 8)};

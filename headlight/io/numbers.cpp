@@ -13,10 +13,15 @@ std::string shortest(T value) {
   return std::string(buffer.data(), result.ptr);
 }
 
+std::string marked(std::string text) {
+  if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
+  return text;
+}
+
 }  // namespace
 
-std::string number_text(float value) { return shortest(value); }
-std::string number_text(double value) { return shortest(value); }
+std::string number_text(float value) { return marked(shortest(value)); }
+std::string number_text(double value) { return marked(shortest(value)); }
 std::string number_text(int64_t value) { return shortest(value); }
 
 std::optional<float> parse_float32(std::string_view text) {

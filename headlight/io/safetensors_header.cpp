@@ -23,7 +23,7 @@ constexpr std::array<Element, 13> kElements = {
 
 class HeaderEvents : public JsonEvents {
  public:
-  explicit HeaderEvents(const std::string& path) : path_(path) {}
+  HeaderEvents(const std::string& path, size_t limit) : path_(path), limit_(limit) {}
 
   void null() override { refuse_value("null"); }
   void boolean(bool) override { refuse_value("a boolean"); }
@@ -37,8 +37,7 @@ class HeaderEvents : public JsonEvents {
 
   void text(std::string& value) override {
     if (state_ == State::metadata) {
-      if (header_.metadata.size() == kMaxSafetensorsEntries)
-        refuse("more than 1000000 entries of metadata");
+      if (header_.metadata.size() == limit_) refuse_count("entries of metadata");
       header_.metadata.emplace(std::move(key_), std::move(value));
     } else if (state_ == State::tensor && key_ == "dtype") {
       element_ = element_of(value);
@@ -90,6 +89,9 @@ class HeaderEvents : public JsonEvents {
   [[noreturn]] void refuse(const std::string& why) const {
     throw Error(ErrorKind::bad_input, "safetensors", path_, why);
   }
+  [[noreturn]] void refuse_count(const char* things) const {
+    refuse("more than " + std::to_string(limit_) + " " + things);
+  }
   [[noreturn]] void refuse_tensor(const std::string& why) const {
     refuse("tensor " + in_quotes(name_) + ": " + why);
   }
@@ -124,7 +126,7 @@ class HeaderEvents : public JsonEvents {
   }
 
   void begin_tensor() {
-    if (header_.entries.size() == kMaxSafetensorsEntries) refuse("more than 1000000 tensors");
+    if (header_.entries.size() == limit_) refuse_count("tensors");
     state_ = State::tensor;
     element_.reset();
     shape_.reset();
@@ -159,6 +161,7 @@ class HeaderEvents : public JsonEvents {
   }
 
   const std::string& path_;
+  size_t limit_;
   SafetensorsHeader header_;
   State state_ = State::start;
   std::string name_;  // of the entry
@@ -171,8 +174,9 @@ class HeaderEvents : public JsonEvents {
 
 }  // namespace
 
-SafetensorsHeader parse_safetensors_header(std::string_view text, const std::string& path) {
-  HeaderEvents events(path);
+SafetensorsHeader parse_safetensors_header(std::string_view text, const std::string& path,
+                                           size_t limit) {
+  HeaderEvents events(path, limit);
   parse_json_events(text, "safetensors", path, events);
   return events.take();
 }

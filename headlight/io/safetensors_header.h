@@ -17,6 +17,8 @@ struct SafetensorsHeader {
 
 // Checks each entry for itself: fields, dtype, shape, and that its range has the bytes they need.
 // `path` is for errors.
-SafetensorsHeader parse_safetensors_header(std::string_view text, const std::string& path);
+// More than `limit` tensors, or entries of metadata, are refused.
+SafetensorsHeader parse_safetensors_header(std::string_view text, const std::string& path,
+                                           size_t limit = kMaxSafetensorsEntries);
 
 }  // namespace headlight::io
