@@ -64,9 +64,12 @@ TEST_F(SharedAttention, of_overlapping_columns_adds_where_they_overlap) {
   expect_sum_of_three({1, 19, 9}, {columns(3, 6), columns(2, 6), columns(0, 6)});
 }
 
-TEST_F(SharedAttention, of_one_memory_in_two_shapes_adds_where_they_overlap) {
-  const auto reshaped = [](const Value& x) { return slice(reshape(x, {1, 200, 12}), -1, 1, 6); };
-  expect_sum_of_three({1, 300, 8}, {columns(1, 6), reshaped, reshaped});
+TEST_F(SharedAttention, of_one_memory_in_three_shapes_adds_where_they_overlap) {
+  const auto key = [](const Value& x) { return slice(reshape(x, {1, 400, 20}), -1, 1, 6); };
+  const auto value = [](const Value& x) {
+    return slice(slice(reshape(x, {1, 500, 16}), 1, 0, 400), -1, 5, 6);
+  };
+  expect_sum_of_three({1, 1000, 8}, {columns(1, 6), key, value});
 }
 
 TEST_F(SharedAttention, of_heads_already_split_adds_three_gradients) {
