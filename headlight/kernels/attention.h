@@ -45,10 +45,13 @@ struct AttentionDropout {
       nullptr;  // (batch,) numbers of the sequences; absent: their place in the batch
 };
 
-// Keys rearranged for the scores: per sequence and key/value head, tiles of kKeyTile keys, each
-// (key_width x kKeyTile). What a KvCache keeps, so that decoding reads it as it lies. Lanes past
-// the last key hold anything finite or not.
+// The softmax goes over the keys in tiles of kKeyTile.
 constexpr int64_t kKeyTile = 128;
+
+// Keys rearranged for the scores: per sequence and key/value head, panels of kKeyPanel keys, each
+// (key_width x kKeyPanel). What a KvCache keeps, so that decoding reads it as it lies. Places past
+// the last key may hold anything.
+constexpr int64_t kKeyPanel = 32;
 struct PackedKeys {
   const float* data = nullptr;
   int64_t batch_stride = 0;  // in floats
@@ -56,7 +59,11 @@ struct PackedKeys {
 };
 // Floats needed for `keys` keys of one sequence and head.
 constexpr int64_t packed_keys_size(int64_t keys, int64_t key_width) {
-  return (keys + kKeyTile - 1) / kKeyTile * kKeyTile * key_width;
+  return (keys + kKeyPanel - 1) / kKeyPanel * kKeyPanel * key_width;
+}
+// Where number d of a key lies.
+constexpr int64_t packed_key_index(int64_t key, int64_t d, int64_t key_width) {
+  return (key / kKeyPanel * key_width + d) * kKeyPanel + key % kKeyPanel;
 }
 // Writes `count` key rows as keys first, first + 1, ... of one sequence and head.
 void append_packed_keys(const float* rows, int64_t row_stride, int64_t count, int64_t key_width,

@@ -99,20 +99,20 @@ class Backward {
       needed_.push_back(
           visible_keys(shape_, problem_.mask, b, 0, live_queries(shape_, problem_.mask, b)));
     }
-    execution_.threads.parallel_for(shape_.batch * shape_.kv_heads * tiles_, [&](int64_t index,
-                                                                                 int) {
-      const int64_t head = index / tiles_, tile = index % tiles_, first = tile * kKeyTile;
-      const int64_t b = head / shape_.kv_heads, g = head % shape_.kv_heads;
-      if (!touches(needed_[static_cast<size_t>(b)], tile)) return;
-      const tensor::ConstHeadsView &key = problem_.key, &value = problem_.value;
-      pack_transposed_tile(key.row(b, g, 0), key.row_stride, shape_.keys, shape_.key_width, tile,
-                           packed_keys(head) + first * shape_.key_width);
-      pack_transposed_tile(value.row(b, g, 0), value.row_stride, shape_.keys, shape_.value_width,
-                           tile, packed_values(head) + first * shape_.value_width);
-      keys_finite(head)[tile] =
-          copy_rows(key.row(b, g, first), key.row_stride, std::min(kKeyTile, shape_.keys - first),
-                    shape_.key_width, key_rows(head) + first * key_padded_, key_padded_);
-    });
+    execution_.threads.parallel_for(
+        shape_.batch * shape_.kv_heads * tiles_, [&](int64_t index, int) {
+          const int64_t head = index / tiles_, tile = index % tiles_, first = tile * kKeyTile;
+          const int64_t b = head / shape_.kv_heads, g = head % shape_.kv_heads;
+          if (!touches(needed_[static_cast<size_t>(b)], tile)) return;
+          const tensor::ConstHeadsView &key = problem_.key, &value = problem_.value;
+          pack_panels(key.row(b, g, 0), key.row_stride, shape_.keys, shape_.key_width, tile,
+                      packed_keys(head) + first * shape_.key_width);
+          pack_panels(value.row(b, g, 0), value.row_stride, shape_.keys, shape_.value_width, tile,
+                      packed_values(head) + first * shape_.value_width);
+          keys_finite(head)[tile] = copy_rows(
+              key.row(b, g, first), key.row_stride, std::min(kKeyTile, shape_.keys - first),
+              shape_.key_width, key_rows(head) + first * key_padded_, key_padded_);
+        });
   }
 
   static bool touches(KeyInterval keys, int64_t tile) {
@@ -254,10 +254,8 @@ class Backward {
     set_columns(strip, tile, keys);
     score_strip(problem_, strip, ScoreStage::masked);
     const float* values = packed_values(head) + tile * kKeyTile * shape_.value_width;
-    strip_product<TileStart::zero>(
-        rows, strip.end - strip.begin,
-        {side.d_output + first * value_padded_, value_padded_, 1, values + strip.begin, kKeyTile,
-         shape_.value_width, d_scores + strip.begin, kKeyTile, nullptr});
+    panel_product(side.d_output + first * value_padded_, value_padded_, rows, values,
+                  shape_.value_width, strip.begin, strip.end, d_scores);
     for (int64_t r = 0; r < rows; ++r)
       row_gradient(strip, r, side.delta[first + r], d_scores + r * kKeyTile);
     return strip;

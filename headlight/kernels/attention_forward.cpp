@@ -78,7 +78,7 @@ class Forward {
     packed_ = execution_.arena.allocate(sizeof(float) *
                                         static_cast<size_t>(stores * (keys_size_ + values_size_)));
     finite_ = execution_.arena.allocate(static_cast<size_t>(stores * tiles_));
-    worker_size_ = kStripRows * kKeyTile + kQueryBlock * value_padded_;
+    worker_size_ = kStripRows * kKeyTile + kQueryBlock * (value_padded_ + shape_.key_width);
     scratch_ = execution_.arena.allocate(
         sizeof(float) * static_cast<size_t>(execution_.threads.size() * worker_size_));
   }
@@ -93,8 +93,8 @@ class Forward {
     const int64_t first = tile * kKeyTile;
     if (first >= needed.last || first + kKeyTile <= needed.first) return;
     if (!problem_.packed_keys.data) {
-      pack_transposed_tile(problem_.key.row(b, g, 0), problem_.key.row_stride, shape_.keys,
-                           shape_.key_width, tile, to.keys + first * shape_.key_width);
+      pack_panels(problem_.key.row(b, g, 0), problem_.key.row_stride, shape_.keys, shape_.key_width,
+                  tile, to.keys + first * shape_.key_width);
     }
     if (!values_in_place_) {
       to.finite[tile] = copy_rows(problem_.value.row(b, g, first), problem_.value.row_stride,
@@ -121,23 +121,36 @@ class Forward {
     const int64_t live = std::clamp(live_queries(shape_, problem_.mask, b), first, end);
     float* scores = reinterpret_cast<float*>(scratch_.get()) + worker * worker_size_;
     float* sums = scores + kStripRows * kKeyTile;
+    float* query = sums + kQueryBlock * value_padded_;
     RowState states[kQueryBlock];
     std::fill(sums, sums + (end - first) * value_padded_, 0.0f);
     const KeyInterval keys = visible_keys(shape_, problem_.mask, b, first, live - first);
     if (keys.first < keys.last) {
       const PackedHead head = packed_head(b, h, worker);
+      // Rows far apart would fall on the same few cache sets.
+      copy_rows(problem_.query.row(b, h, first), problem_.query.row_stride, live - first,
+                shape_.key_width, query, shape_.key_width);
       for (int64_t tile = keys.first / kKeyTile; tile * kKeyTile < keys.last; ++tile) {
-        for (int64_t row = first; row < live; row += kStripRows) {
-          const int64_t rows = std::min(kStripRows, live - row);
-          attend_strip(
-              {b, h, row, rows, 0, 0, 0, problem_.query.row(b, h, row), problem_.query.row_stride,
-               head.keys + tile * kKeyTile * shape_.key_width, scores},
-              tile, head, states + (row - first), sums + (row - first) * value_padded_);
+        const int64_t step = sees_all(b, first, live, tile) ? kStripRows : kTileRows;
+        for (int64_t row = first; row < live; row += step) {
+          attend_strip({b, h, row, std::min(step, live - row), 0, 0, 0,
+                        query + (row - first) * shape_.key_width, shape_.key_width,
+                        head.keys + tile * kKeyTile * shape_.key_width, scores},
+                       tile, head, states + (row - first), sums + (row - first) * value_padded_);
         }
       }
     }
     for (int64_t i = first; i < end; ++i)
       finish_row(b, h, i, states[i - first], sums + (i - first) * value_padded_);
+  }
+
+  // Whether the first and the last row see the whole tile: if not, short strips fit the edge of
+  // what is seen more closely.
+  bool sees_all(int64_t b, int64_t first, int64_t last, int64_t tile) const {
+    const KeyInterval top = visible_keys(shape_, problem_.mask, b, first),
+                      bottom = visible_keys(shape_, problem_.mask, b, last - 1);
+    return std::max(top.first, bottom.first) <= tile * kKeyTile &&
+           std::min(top.last, bottom.last) >= (tile + 1) * kKeyTile;
   }
 
   // One strip of rows against one key tile.
@@ -236,9 +249,8 @@ void attention_forward(const Execution& execution, const AttentionProblem& probl
 void append_packed_keys(const float* rows, int64_t row_stride, int64_t count, int64_t key_width,
                         int64_t first, float* packed) {
   for (int64_t j = 0; j < count; ++j) {
-    const int64_t key = first + j;
-    float* tile = packed + key / kKeyTile * kKeyTile * key_width + key % kKeyTile;
-    for (int64_t d = 0; d < key_width; ++d) tile[d * kKeyTile] = rows[j * row_stride + d];
+    for (int64_t d = 0; d < key_width; ++d)
+      packed[packed_key_index(first + j, d, key_width)] = rows[j * row_stride + d];
   }
 }
 

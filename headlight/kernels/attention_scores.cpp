@@ -44,8 +44,8 @@ class Scores {
       tile_keys = keys.data + request_.batch * keys.batch_stride + g * keys.head_stride +
                   tile * kKeyTile * shape.key_width;
     } else {
-      pack_transposed_tile(problem_.key.row(request_.batch, g, 0), problem_.key.row_stride,
-                           shape.keys, shape.key_width, tile, packed);
+      pack_panels(problem_.key.row(request_.batch, g, 0), problem_.key.row_stride, shape.keys,
+                  shape.key_width, tile, packed);
     }
     for (int64_t row = 0; row < request_.row_count; row += kTileRows) {
       const int64_t first = request_.first_row + row;

@@ -131,8 +131,8 @@ Tensor KvCache::keys() const {
   for (int64_t head = 0; head < batch_ * kv_heads_; ++head) {
     const float* from = packed_.data<float>() + head * packed_.size(2);
     for (int64_t j = 0; j < count_; ++j) {
-      const float* tile = from + j / kKeyTile * kKeyTile * key_width_;
-      for (int64_t d = 0; d < key_width_; ++d) *to++ = tile[d * kKeyTile + j % kKeyTile];
+      for (int64_t d = 0; d < key_width_; ++d)
+        *to++ = from[kernels::packed_key_index(j, d, key_width_)];
     }
   }
   return keys;

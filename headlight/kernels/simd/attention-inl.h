@@ -48,13 +48,30 @@ HWY_INLINE bool copy_rows(const float* from, int64_t from_stride, int64_t rows, 
   return hn::GetLane(hn::SumOfLanes(d, zeros)) + tail == 0.0f;
 }
 
-// Rows [tile * kKeyTile, ...) of `count` rows as (width x kKeyTile); columns past the last row are
-// zero.
-HWY_INLINE void pack_transposed_tile(const float* rows, int64_t row_stride, int64_t count,
-                                     int64_t width, int64_t tile, float* to) {
-  const int64_t first = tile * kKeyTile;
-  pack_panel({rows + first * row_stride, width, 1, std::min(kKeyTile, count - first), row_stride},
-             to, kKeyTile);
+// Rows of tile `tile` out of `count` rows as panels (width x kKeyPanel) from `to` on; columns past
+// the last row are zero.
+HWY_INLINE void pack_panels(const float* rows, int64_t row_stride, int64_t count, int64_t width,
+                            int64_t tile, float* to) {
+  const int64_t end = std::min(count, (tile + 1) * kKeyTile);
+  for (int64_t key = tile * kKeyTile; key < end; key += kKeyPanel, to += kKeyPanel * width) {
+    pack_panel({rows + key * row_stride, width, 1, std::min(kKeyPanel, end - key), row_stride}, to,
+               kKeyPanel);
+  }
+}
+
+// out (rows x columns [begin, end)) = a (rows x depth) * panels (depth x kKeyPanel each); out has
+// rows of kKeyTile. Not inlined, as strip_product.
+inline HWY_NOINLINE void panel_product(const float* a, int64_t a_stride, int64_t rows,
+                                       const float* panels, int64_t depth, int64_t begin,
+                                       int64_t end, float* out) {
+  for (int64_t c = begin; c < end; c += kTileCols) {
+    const float* panel = panels + c / kKeyPanel * kKeyPanel * depth + c % kKeyPanel;
+    for (int64_t r = 0; r < rows; r += kTileRows) {
+      tile_of<kTileVectors, TileStart::zero>(std::min<int64_t>(kTileRows, rows - r),
+                                             {a + r * a_stride, a_stride, 1, panel, kKeyPanel,
+                                              depth, out + r * kKeyTile + c, kKeyTile, nullptr});
+    }
+  }
 }
 
 // c (m x cols) = start + a (m x depth) * b (depth x cols) for rows in groups of kTileRows and whole
@@ -117,7 +134,7 @@ struct ScoreStrip {
   int64_t begin, end;
   const float* query;  // of first_row
   int64_t query_stride;
-  const float* keys;  // the tile, (key_width x kKeyTile)
+  const float* keys;  // the panels of the tile
   float* scores;
 };
 
@@ -126,19 +143,6 @@ HWY_INLINE void set_columns(ScoreStrip& strip, int64_t tile, KeyInterval keys) {
   strip.first_key = tile * kKeyTile;
   strip.begin = round_down(std::max<int64_t>(keys.first - strip.first_key, 0), kColumnUnit);
   strip.end = round_up(std::min(keys.last - strip.first_key, kKeyTile), kColumnUnit);
-}
-
-HWY_INLINE void raw_scores(const AttentionProblem& problem, const ScoreStrip& s) {
-  const TileOperands operands{s.query,
-                              s.query_stride,
-                              1,
-                              s.keys + s.begin,
-                              kKeyTile,
-                              problem.shape.key_width,
-                              s.scores + s.begin,
-                              kKeyTile,
-                              nullptr};
-  strip_product<TileStart::zero>(s.rows, s.end - s.begin, operands);
 }
 
 // c * tanh(s / c) of one row.
@@ -168,7 +172,8 @@ HWY_INLINE float scale_row(float scale, int64_t begin, int64_t end, float* HWY_R
 // each row's largest score is written there.
 inline void score_strip(const AttentionProblem& problem, const ScoreStrip& s, ScoreStage stage,
                         float* largest = nullptr) {
-  raw_scores(problem, s);
+  panel_product(s.query, s.query_stride, s.rows, s.keys, problem.shape.key_width, s.begin, s.end,
+                s.scores);
   if (stage == ScoreStage::raw) return;
   const AttentionMask& mask = problem.mask;
   const bool element_masks = mask.bias || mask.keep || mask.forbid;
