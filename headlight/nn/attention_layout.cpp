@@ -134,8 +134,10 @@ class StoredAttention {
   void set_fused_widths(MultiHeadAttentionOptions& module) const {
     const std::string& name = names_.weights[0];
     const int64_t outputs = outputs_of(name);
-    const int64_t parts = module.heads + 2 * module.kv_heads;
-    if (outputs % parts != 0) {
+    // Heads come from outside: more than there are outputs must not reach the sum.
+    const bool countable = module.heads <= outputs && module.kv_heads <= outputs;
+    const int64_t parts = countable ? module.heads + 2 * module.kv_heads : 0;
+    if (parts == 0 || outputs % parts != 0) {
       const bool thirds = module.kv_heads == module.heads && outputs % 3 == 0;
       refuse(name, thirds ? "width " + text(outputs / 3) + " cannot be split into " +
                                 text(module.heads) + " heads"

@@ -214,6 +214,9 @@ void MultiHeadAttention::project_key_value(Context& context, const Value& key, c
 
 // The call's options with the module's own.
 AttentionOptions MultiHeadAttention::op_options(const AttentionOptions& call) const {
+  if (call.heads != 1 || call.kv_heads != 0 || call.dropout != 0 || !call.place.empty()) {
+    refuse(options_.place, "heads, kv_heads, dropout and place are the module's, not the call's");
+  }
   AttentionOptions options = call;
   options.heads = options_.heads;
   options.kv_heads = options_.kv_heads;

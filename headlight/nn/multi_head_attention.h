@@ -48,7 +48,7 @@ struct MultiHeadAttentionOptions {
 };
 
 // In forward(), of AttentionOptions the masks, past, lengths, scale, softcap, bias and gates are
-// the caller's; heads, kv_heads, dropout and place are the module's own and must be left alone.
+// the caller's; heads, kv_heads, dropout and place are the module's own, setting them is an Error.
 //
 // Besides what autograd::attention shows (query, key, scores, weights, ... (B, H, ...)), an
 // observer may want at "<place>.": projected (B, T, H*D + Hkv*D + Hkv*E; only in self-attention

@@ -65,6 +65,17 @@ TEST_F(Attention, refuses_inputs_of_another_width) {
   expect_has(error_of([&] { attention.forward(context, random_leaf({2, 24}, 1)); }), "rank 3");
 }
 
+TEST_F(Attention, refuses_in_a_call_what_is_the_modules) {
+  Context context = inference_context();
+  const MultiHeadAttention attention = drawn({.query_width = 24, .heads = 4});
+  const Value x = random_leaf({1, 2, 24}, 1);
+  const std::vector<AttentionOptions> calls = {
+      {.heads = 4}, {.kv_heads = 2}, {.dropout = 0.1F}, {.place = "a"}};
+  for (const AttentionOptions& call : calls) {
+    expect_has(error_of([&] { attention.forward(context, x, call); }), "are the module's");
+  }
+}
+
 TEST_F(Attention, one_of_equal_values_is_self_attention_to_the_bit) {
   Context context = inference_context();
   const MultiHeadAttention attention = drawn({.query_width = 24, .heads = 4});

@@ -196,6 +196,8 @@ TEST_F(LoadedAttention, refuses_what_does_not_fit) {
   };
   expect_has(refusal(fused_state(), 5), "width 12 cannot be split into 5 heads");
   expect_has(refusal(fused_state(), 0), "0 heads");
+  expect_has(refusal(fused_state(), INT64_MAX),
+             "width 12 cannot be split into 9223372036854775807");
   expect_has(refusal(fused_state(), 4, 3), "36 outputs cannot be split into 4 query, 3 key");
   expect_has(refusal(separate_state({"W_q", "W_k", "W_v"}, "W_o"), 5),
              "width 12 cannot be split into 5 heads");
