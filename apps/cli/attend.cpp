@@ -28,8 +28,12 @@ void check_output_place(base::FileSystem& files, const std::optional<std::string
   const std::string path = io::split_place(*place).path;
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  if (!base::exists(files, folder)) {
+  base::FileStatus status;
+  if (files.path_status(folder, status) < 0) {
     throw base::Error(base::ErrorKind::failed, "output", path, "there is no directory " + folder);
+  }
+  if (files.path_status(path, status) >= 0 && status.kind == base::FileStatus::Kind::directory) {
+    throw base::Error(base::ErrorKind::failed, "output", path, "is a directory");
   }
 }
 

@@ -98,7 +98,12 @@ Request read_request(std::span<char* const> words) {
     request.arguments.set("help", "", "help");
     word = parser.next_word(request.arguments, request.known);
   }
-  if (!word) return request;
+  if (!word) {
+    if (words.empty() || request.arguments.has("help") || request.arguments.has("version")) {
+      return request;
+    }
+    throw Error(ErrorKind::usage, "command", "", "is missing; `headlight --help` lists all");
+  }
   request.command = &command_called(*word);
   request.arguments.set_command(request.command->name);
   request.known.insert(request.known.begin(), request.command->options.begin(),

@@ -82,7 +82,7 @@ TEST_F(Attend, with_json_prints_one_document) {
   const ProgramRun result =
       run_program({"attend", "--query", query, "--json", "--valid-lens", "1"});
   EXPECT_EQ(result.code, 0) << result.errors;
-  EXPECT_EQ(result.output, "{\"shape\":[2,2],\"output\":[[1,0],[null,null]]}\n");
+  EXPECT_EQ(result.output, "{\"shape\":[2,2],\"output\":[[1.0,0.0],[null,null]]}\n");
 }
 
 TEST_F(Attend, reads_and_writes_every_format) {

@@ -112,7 +112,7 @@ class ConformanceCase {
     for (const auto& [option, name] :
          {std::pair{"heads", "q_num_heads"}, std::pair{"kv-heads", "kv_num_heads"},
           std::pair{"scale", "scale"}, std::pair{"softcap", "softcap"}}) {
-      if (attributes_.find(name) != nullptr) add(option, io::number_text(attribute(name)));
+      if (const io::Json* value = attributes_.find(name)) add(option, io::json_text(*value));
     }
     if (attribute("is_causal") != 0) words_.push_back("--causal");
   }

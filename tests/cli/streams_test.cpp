@@ -90,15 +90,17 @@ TEST_F(Streams, show_paths_that_are_not_utf8) {
 TEST_F(Streams, fail_on_places_that_cannot_be_written) {
   std::filesystem::create_directory(folder_ / "taken.npy");
   std::filesystem::create_symlink("/dev/full", folder_ / "full.npy");
-  const auto attend_to = [&](const std::string& name) {
-    return run_program({"attend", "--query", query_, "--trace", folder_ / "t.safetensors", "--out",
-                        folder_ / name});
+  const auto attend_to = [&](const std::string& trace, const std::string& out) {
+    return run_program(
+        {"attend", "--query", query_, "--trace", folder_ / trace, "--out", folder_ / out});
   };
-  expect_one_line(attend_to("no/folder/y.npy"), 1, "there is no directory");
+  expect_one_line(attend_to("t.safetensors", "no/folder/y.npy"), 1, "there is no directory");
+  expect_one_line(attend_to("t.safetensors", "taken.npy"), 1, "taken.npy): is a directory");
+  expect_one_line(attend_to("t.safetensors", "x.npy/y.npy"), 1, "x.npy/y.npy");
+  expect_one_line(attend_to("t.safetensors", "full.npy"), 4, "full.npy");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "t.safetensors"));
-  expect_one_line(attend_to("taken.npy"), 1, "taken.npy");
-  expect_one_line(attend_to("full.npy"), 4, "full.npy");
-  expect_one_line(attend_to("x.npy/y.npy"), 1, "x.npy/y.npy");
+  expect_one_line(attend_to("no/folder/t.safetensors", "y.npy"), 1, "there is no directory");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "y.npy"));
 }
 
 TEST_F(Streams, end_at_a_signal_with_its_code) {
