@@ -30,7 +30,9 @@ const Files kSmallHouse = {
      "// Tiles.\n#if defined(X) == defined(HWY_TARGET_TOGGLE)\n"},
     {"headlight/kernels/a.cpp",
      "// Sums; never calls abort() itself.\n#include \"headlight/kernels/simd/tile-inl.h\"\n"
-     "const char* kText = \"printf(\";\nvoid f() { snprintf(nullptr, 1'0, R\"(exit()\"); }\n"},
+     "const char* kText = \"printf(\";\nvoid f() { snprintf(nullptr, 1'0, R\"(exit()\"); }\n"
+     "const char* kTemplate = \"nameXX"
+     "XXXX\";\n"},
     {"headlight/train/train.h", "// Door.\n#pragma once\n"},
     {"headlight/infer/infer.h", "// Door.\n#pragma once\n"},
     {"apps/cli/main.cpp",

@@ -31,7 +31,11 @@ void find_words(const Source& source, std::string_view text, const Words& words,
                 const std::string& complaint, Findings& findings) {
   for (const std::string_view word : words) {
     for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
-      if (!is_word_character(word.front()) || starts_word(text, at)) {
+      const size_t end = at + word.size();
+      const bool starts = !is_word_character(word.front()) || starts_word(text, at);
+      const bool ends =
+          end == text.size() || !is_word_character(word.back()) || !is_word_character(text[end]);
+      if (starts && ends) {
         findings.push_back(place(source, at) + std::string(word) + " " + complaint);
       }
     }
