@@ -130,6 +130,7 @@ AttentionCase AttentionCase::draw(uint64_t seed, const CaseLimits& limits) {
   s.batch = draw.chance(0.02) ? 0 : draw.between(1, 3);
   s.kv_heads = draw.between(1, 3);
   s.heads = s.kv_heads * (draw.chance(0.5) ? 1 : group);
+  if (limits.additive) s.heads = s.kv_heads = 1;
   s.queries = draw.between(0, largest);
   s.keys = draw.chance(0.4) ? s.queries : draw.between(0, largest);
   if (limits.long_keys)
@@ -178,6 +179,11 @@ AttentionCase AttentionCase::draw(uint64_t seed, const CaseLimits& limits) {
   if (limits.dropout && draw.chance(0.2)) {
     c.dropout_probability = 0.3f;
     c.dropout_key = base::mix(seed, 5);
+  }
+  c.additive = limits.additive;
+  if (c.additive) {
+    c.scale = 1, c.softcap = 0;
+    c.score_weights = draw.numbers(s.key_width);
   }
   return c;
 }
@@ -255,16 +261,27 @@ AttentionRun run_kernels(const AttentionCase& given, const RunOptions& options) 
   if (options.only_sequence >= 0) problem.dropout.sequences = &options.only_sequence;
   const kernels::AttentionOutputs outputs{output.view(), ungated.view(), run.row_max.data(),
                                           run.row_sum.data()};
-  kernels::attention_forward(execution, problem, outputs);
+  const std::vector<float> score_weights = floats(c.score_weights);
+  if (c.additive) {
+    kernels::additive_attention_forward(execution, problem, score_weights.data(), outputs);
+  } else {
+    kernels::attention_forward(execution, problem, outputs);
+  }
   run.output = output.values();
   if (options.weights) {
     run.weights.resize(static_cast<size_t>(s.batch * s.heads * s.queries * s.keys));
     for (int64_t b = 0; b < s.batch; ++b)
-      for (int64_t h = 0; h < s.heads; ++h)
-        kernels::attention_scores(
-            execution, problem, {kernels::ScoreStage::weights, b, h, 0, s.queries},
-            run.row_max.data(), run.row_sum.data(),
-            run.weights.data() + (b * s.heads + h) * s.queries * s.keys, s.keys);
+      for (int64_t h = 0; h < s.heads; ++h) {
+        const kernels::ScoreRequest request{kernels::ScoreStage::weights, b, h, 0, s.queries};
+        float* out = run.weights.data() + (b * s.heads + h) * s.queries * s.keys;
+        if (c.additive) {
+          kernels::additive_attention_scores(execution, problem, score_weights.data(), request,
+                                             run.row_max.data(), run.row_sum.data(), out, s.keys);
+        } else {
+          kernels::attention_scores(execution, problem, request, run.row_max.data(),
+                                    run.row_sum.data(), out, s.keys);
+        }
+      }
   }
   if (options.backward) {
     HeadsMemory d_query(s.batch, s.heads, s.queries, s.key_width, inside),
@@ -276,7 +293,13 @@ AttentionRun run_kernels(const AttentionCase& given, const RunOptions& options) 
         d_query.view(), d_key.view(), d_value.view(), {}, nullptr};
     if (!bias.empty()) gradients.bias = broadcast(run.d_bias.data(), c.bias_sizes);
     if (!gates.empty()) gradients.gates = run.d_gates.data();
-    kernels::attention_backward(execution, problem, outputs, d_output.view(), gradients);
+    if (c.additive) {
+      run.d_score_weights.resize(score_weights.size());
+      kernels::additive_attention_backward(execution, problem, score_weights.data(), outputs,
+                                           d_output.view(), gradients, run.d_score_weights.data());
+    } else {
+      kernels::attention_backward(execution, problem, outputs, d_output.view(), gradients);
+    }
     run.d_query = d_query.values(), run.d_key = d_key.values(), run.d_value = d_value.values();
   }
   return run;
@@ -294,8 +317,15 @@ ReferenceRun run_reference(const AttentionCase& c) {
   const std::vector<double> dropout = c.dropout_factors();
   if (!dropout.empty()) in.dropout = dropout.data();
   ReferenceRun run;
-  run.forward = kernels::reference::attention_forward(in);
-  run.backward = kernels::reference::attention_backward(in, run.forward, c.d_output.data());
+  if (c.additive) {
+    run.d_score_weights.resize(c.score_weights.size());
+    run.forward = kernels::reference::additive_attention_forward(in, c.score_weights.data());
+    run.backward = kernels::reference::additive_attention_backward(
+        in, c.score_weights.data(), run.forward, c.d_output.data(), run.d_score_weights.data());
+  } else {
+    run.forward = kernels::reference::attention_forward(in);
+    run.backward = kernels::reference::attention_backward(in, run.forward, c.d_output.data());
+  }
   run.d_gates.assign(c.gates.size(), 0);
   run.d_bias.assign(c.bias.size(), 0);
   const AttentionShape& s = c.shape;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "headlight/kernels/kernels.h"
-#include "headlight/kernels/reference/attention.h"
+#include "headlight/kernels/reference/additive_attention.h"
 
 namespace headlight::tests {
 
@@ -18,6 +18,7 @@ struct CaseLimits {
   int64_t largest_size = 70;
   bool long_keys = false;
   bool dropout = true;
+  bool additive = false;  // additive scoring: one head, no scale, no cap
 };
 
 // Numbers are floats kept as doubles, so that kernel and reference see the same.
@@ -30,6 +31,8 @@ struct AttentionCase {
   bool causal = false, valid_lens_per_query = false, gates_per_sequence = false;
   int64_t window = 0;
   double scale = 1, softcap = 0;
+  bool additive = false;
+  std::vector<double> score_weights;  // of additive scoring
   float dropout_probability = 0;
   uint64_t dropout_key = 0;
 
@@ -45,7 +48,7 @@ struct AttentionCase {
 // (B,H,T,S).
 struct AttentionRun {
   std::vector<float> output, row_max, row_sum, weights;
-  std::vector<float> d_query, d_key, d_value, d_bias, d_gates;
+  std::vector<float> d_query, d_key, d_value, d_bias, d_gates, d_score_weights;
 };
 
 struct RunOptions {
@@ -61,6 +64,7 @@ struct ReferenceRun {
   kernels::reference::AttentionResult<double> forward;
   kernels::reference::AttentionGradient<double> backward;
   std::vector<double> d_bias, d_gates;  // summed over the axes along which they are repeated
+  std::vector<double> d_score_weights;
 };
 ReferenceRun run_reference(const AttentionCase& given);
 

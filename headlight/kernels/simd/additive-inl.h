@@ -1,4 +1,4 @@
-// Additive scoring (R5) of a row against a key tile, and its gradients: what additive attention has
+// Additive scoring (R5) of rows against a key tile, and its gradients: what additive attention has
 // in place of products. Per-target header: include it inside foreach_target files only.
 #if defined(HEADLIGHT_KERNELS_SIMD_ADDITIVE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLIGHT_KERNELS_SIMD_ADDITIVE_INL_H_
@@ -9,31 +9,49 @@
 
 #include <hwy/highway.h>
 
-#include "headlight/kernels/simd/math-inl.h"
-#include "headlight/kernels/simd/tile-inl.h"
+#include "headlight/kernels/simd/attention-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// scores[c] = sum over d of weights[d] * tanh(query[d] + keys[d * pitch + c]), from d = 0 up, for
-// columns [begin, end), both multiples of kTileCols.
-HWY_INLINE void additive_scores(const float* weights, const float* query, int64_t width,
-                                const float* keys, int64_t pitch, int64_t begin, int64_t end,
-                                float* HWY_RESTRICT scores) {
+// Rows of tile `tile` of one sequence's `count` rows as (width x kKeyTile); columns past the last
+// row are zero.
+HWY_INLINE void transpose_tile(const tensor::ConstHeadsView& rows, int64_t b, int64_t count,
+                               int64_t width, int64_t tile, float* to) {
+  const int64_t first = tile * kKeyTile;
+  pack_panel({rows.row(b, 0, first), width, 1, std::min(kKeyTile, count - first), rows.row_stride},
+             to, kKeyTile);
+}
+
+// scores[c] = sum over d of weights[d] * tanh(query[d] + keys[d][c]), from d = 0 up, for columns
+// [begin, end), whole vectors.
+HWY_INLINE void additive_row(const float* weights, const float* query, int64_t width,
+                             const float* keys, int64_t begin, int64_t end,
+                             float* HWY_RESTRICT scores) {
   const FloatTag d;
-  for (int64_t c = begin; c < end; c += kTileCols) {
-    FloatVec sums[kTileVectors];
-    for (int v = 0; v < kTileVectors; ++v) sums[v] = hn::Zero(d);
+  for (int64_t c = begin; c < end; c += kLanes) {
+    FloatVec sum = hn::Zero(d);
     for (int64_t k = 0; k < width; ++k) {
-      const FloatVec weight = hn::Set(d, weights[k]);
-      const FloatVec from_query = hn::Set(d, query[k]);
-      for (int v = 0; v < kTileVectors; ++v) {
-        const FloatVec key = hn::LoadU(d, keys + k * pitch + c + v * kLanes);
-        sums[v] = hn::MulAdd(weight, tanh(d, hn::Add(from_query, key)), sums[v]);
-      }
+      const FloatVec key = hn::LoadU(d, keys + k * kKeyTile + c);
+      const FloatVec t = tanh(d, hn::Add(hn::Set(d, query[k]), key));
+      sum = hn::MulAdd(hn::Set(d, weights[k]), t, sum);
     }
-    for (int v = 0; v < kTileVectors; ++v) hn::StoreU(sums[v], d, scores + c + v * kLanes);
+    hn::StoreU(sum, d, scores + c);
+  }
+}
+
+// The score-tile function of additive attention: every score that is used or shown comes from here.
+inline void additive_strip(const AttentionProblem& problem, const float* weights,
+                           const ScoreStrip& s, bool masked) {
+  for (int64_t r = 0; r < s.rows; ++r) {
+    float* scores = s.scores + r * kKeyTile;
+    const int64_t i = s.first_row + r;
+    additive_row(weights, s.query + r * s.query_stride, problem.shape.key_width, s.keys, s.begin,
+                 s.end, scores);
+    if (!masked) continue;
+    mask_row(problem, {s.b, 0, i, s.first_key, s.begin, s.end},
+             visible_keys(problem.shape, problem.mask, s.b, i), scores);
   }
 }
 
