@@ -75,12 +75,13 @@ std::string matrix_text(const Matrix& matrix, const std::vector<int64_t>& rows,
 
 // "[1, 0]" of matrix number `index` among those of `shape`'s first axes.
 std::string index_text(const tensor::Shape& shape, int64_t index) {
-  std::string text = "]";
+  std::vector<int64_t> place;
   for (int axis = shape.rank() - 3; axis >= 0; --axis) {
-    text = (axis == 0 ? "[" : ", ") + std::to_string(index % shape[axis]) + text;
+    place.insert(place.begin(), index % shape[axis]);
     index /= shape[axis];
   }
-  return text;
+  // As a shape is written.
+  return tensor::Shape(place).text();
 }
 
 }  // namespace

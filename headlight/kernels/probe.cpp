@@ -40,7 +40,7 @@ float multiply_adds(int64_t steps, float factor, float term) {
   return multiply_add_chains(steps, factor, term, std::make_index_sequence<kChains>());
 }
 
-double operations_per_step() { return 2.0 * kChains * hn::Lanes(ProbeTag()); }
+double operations_per_step() { return static_cast<double>(2 * kChains * hn::Lanes(ProbeTag())); }
 
 float sum_of(const float* HWY_RESTRICT numbers, size_t count) {
   const ProbeTag d;
