@@ -38,19 +38,19 @@ namespace headlight::kernels::HWY_NAMESPACE {
 // k is walked in slices. A group of panels of b, one slice deep, stays in the second-level cache
 // while the rows of a block pass by in tiles; a tile's rows of a stay in the first-level cache
 // while it meets the panels of the group.
-constexpr int64_t kSliceDepth = 768;
-constexpr int64_t kGroupBytes = 5 << 18;
-// With so few tiles of rows that b is hardly used again, a group is one panel whose slice stays in
-// the first-level cache.
+constexpr int64_t kSliceDepth = 1024;
+constexpr int64_t kGroupBytes = 640 << 10;
+// With so few tiles of rows that plain b is hardly used again, a group is one panel whose slice
+// stays in the first-level cache.
 constexpr int64_t kFewTiles = 4;
 constexpr int64_t kShallowDepth = 256;
-// Rows of a rearranged together, where they are.
-constexpr int64_t kPackedRows = 8 * kTileRows;
-// Rows that make it worth reading a group into the cache, and the multiply-adds that make a task
-// worth handing out.
-constexpr int64_t kBlockRows = 512;
-constexpr int64_t kTaskWork = 1 << 19;
+// Blocks of c: enough of them for the threads, each of so many tiles of rows and multiply-adds that
+// it is worth a task.
 constexpr int64_t kEnoughTasks = 16;
+constexpr int64_t kBlockTiles = 4;
+constexpr int64_t kTaskWork = 1 << 19;
+// Tiles of a that are rearranged at once, where they are; about a megabyte.
+constexpr int64_t kPackedTiles = 24;
 
 // Even pieces of at most `most`, in whole units.
 int64_t even_piece(int64_t whole, int64_t most, int64_t unit) {
@@ -66,39 +66,57 @@ struct Cut {
   int64_t block_panels;
   int64_t row_blocks;
   int64_t panel_blocks;
-  bool pack_a;
+  bool pack_a;      // a is rearranged block by block
+  bool b_packed;    // all of b is, before
+  bool b_in_place;  // b is read where it lies
   float* scratch;
 
-  int64_t a_size() const { return pack_a ? kPackedRows * slice_depth : 0; }
-  int64_t group_size() const { return group_panels * kTileCols * slice_depth; }
+  int64_t a_size() const { return pack_a ? block_rows * slice_depth : 0; }
+  int64_t group_size() const { return b_packed ? 0 : group_panels * kTileCols * slice_depth; }
   int64_t scratch_size() const { return a_size() + group_size() + kTileRows * kTileCols; }
   float* a_scratch(int worker) const { return scratch + worker * scratch_size(); }
   float* group_scratch(int worker) const { return a_scratch(worker) + a_size(); }
   float* edge_scratch(int worker) const { return group_scratch(worker) + group_size(); }
 };
 
-// Rows with adjacent numbers are read where they lie, unless they are a multiple of 4 KiB apart:
-// then all of a tile's would meet in the same few lines of the first-level cache.
-bool must_pack(const tensor::ConstMatrixView& a) {
-  return a.rows > 1 && (a.col_stride != 1 || a.row_stride % 1024 == 0);
+// For rows so few that b is read and not used again: blocks of single panels, more where panels are
+// short. Reading a panel takes about as long as a whole tile's sums over it.
+void cut_few(int64_t k, int64_t panels, Cut& cut) {
+  cut.slice_depth = even_piece(k, cut.b_packed ? kSliceDepth : kShallowDepth, 8);
+  cut.group_panels = 1;
+  cut.block_rows = kFewTiles * kTileRows;
+  cut.block_panels = std::clamp<int64_t>(kTaskWork / ((k + 1) * kTileRows * kTileCols), 1, panels);
 }
 
-Cut cut_of(const Product& p) {
-  const int64_t m = p.c.rows;
-  const int64_t panels = ceil_divide(p.c.cols, kTileCols);
-  const bool few = m <= kFewTiles * kTileRows;
-  Cut cut{};
-  cut.pack_a = must_pack(p.a);
-  cut.slice_depth = even_piece(p.a.cols, few ? kShallowDepth : kSliceDepth, 8);
+void cut_many(int64_t m, int64_t k, int64_t panels, Cut& cut) {
+  cut.slice_depth = even_piece(k, kSliceDepth, 8);
   const int64_t slice_bytes = cut.slice_depth * kTileCols * static_cast<int64_t>(sizeof(float));
-  cut.group_panels = few ? 1 : std::clamp<int64_t>(kGroupBytes / slice_bytes, 1, panels);
-  cut.block_rows = even_piece(m, kBlockRows, kTileRows);
-  cut.row_blocks = ceil_divide(m, cut.block_rows);
-  const int64_t tasks = std::clamp<int64_t>(m * p.a.cols * p.c.cols / kTaskWork, 1, kEnoughTasks);
-  const int64_t blocks = std::clamp<int64_t>(ceil_divide(tasks, cut.row_blocks), 1, panels);
-  cut.block_panels = ceil_divide(panels, blocks);
+  cut.group_panels = even_piece(panels, std::max<int64_t>(1, kGroupBytes / slice_bytes), 1);
+  // Rearranged rows of a meet all of b; else a block is one group.
+  cut.block_panels = cut.pack_a ? panels : cut.group_panels;
+  const int64_t tasks =
+      std::clamp<int64_t>(m * k * panels * kTileCols / kTaskWork, 1, kEnoughTasks);
+  const int64_t row_blocks = ceil_divide(tasks, ceil_divide(panels, cut.block_panels));
+  const int64_t rows = std::max(ceil_divide(m, row_blocks), kBlockTiles * kTileRows);
+  cut.block_rows = even_piece(
+      m, cut.pack_a ? std::min<int64_t>(rows, kPackedTiles * kTileRows) : rows, kTileRows);
+}
+
+// Rows of a with adjacent numbers are read where they lie: the tile does not mind.
+Cut cut_of(const Product& p) {
+  const int64_t panels = ceil_divide(p.c.cols, kTileCols);
+  Cut cut{};
+  cut.pack_a = p.a.rows > 1 && p.a.col_stride != 1;
+  cut.b_packed = p.panels != nullptr;
+  const int64_t few_tiles = cut.b_packed ? 1 : kFewTiles;
+  if (p.c.rows <= few_tiles * kTileRows && !cut.pack_a) {
+    cut.b_in_place = !cut.b_packed && p.b.col_stride == 1;
+    cut_few(p.a.cols, panels, cut);
+  } else {
+    cut_many(p.c.rows, p.a.cols, panels, cut);
+  }
+  cut.row_blocks = ceil_divide(p.c.rows, cut.block_rows);
   cut.panel_blocks = ceil_divide(panels, cut.block_panels);
-  cut.group_panels = even_piece(cut.block_panels, cut.group_panels, 1);
   return cut;
 }
 
@@ -112,20 +130,43 @@ struct Part {
   int64_t k, depth;
 };
 
-// Where the tiles find an operand: piece i (a tile's rows, a panel) at data + i * stride.
-struct Pieces {
+// Where the tiles of a part find a: tile i at data + i * tile_stride.
+struct LeftOperand {
   const float* data;
-  int64_t stride;
+  int64_t tile_stride;
+  int64_t row_stride;
+  int64_t depth_stride;
 };
 
-Pieces group_pieces(const Product& p, const Part& part, float* scratch) {
-  if (p.panels != nullptr)
-    return {p.panels + (part.panel * p.b.rows + part.k) * kTileCols, p.b.rows * kTileCols};
+LeftOperand left_operand(const Product& p, const Part& part, float* scratch) {
+  const int64_t tile_rows = tile_rows_of(part.rows);
+  const float* a = p.a.data + part.row * p.a.row_stride + part.k * p.a.col_stride;
+  if (scratch == nullptr) return {a, tile_rows * p.a.row_stride, p.a.row_stride, p.a.col_stride};
+  pack_panels({a, part.depth, p.a.col_stride, part.rows, p.a.row_stride}, scratch, tile_rows,
+              tile_rows * part.depth);
+  return {scratch, tile_rows * part.depth, 1, tile_rows};
+}
+
+// Where they find the group of b: panel i at data + i * panel_stride. The last panel's missing
+// columns are not to be read in place.
+struct RightOperand {
+  const float* data;
+  int64_t panel_stride;
+  int64_t depth_stride;
+};
+
+RightOperand right_operand(const Product& p, const Part& part, bool in_place, float* scratch) {
+  if (p.panels != nullptr) {
+    const int64_t stride = p.b.rows * kTileCols;
+    return {p.panels + part.panel * stride + part.k * kTileCols, stride, kTileCols};
+  }
   const int64_t col = part.panel * kTileCols;
-  pack_panels({p.b.data + part.k * p.b.row_stride + col * p.b.col_stride, part.depth,
-               p.b.row_stride, std::min(part.panels * kTileCols, p.b.cols - col), p.b.col_stride},
-              scratch, kTileCols, part.depth * kTileCols);
-  return {scratch, part.depth * kTileCols};
+  const int64_t cols = std::min(part.panels * kTileCols, p.b.cols - col);
+  const float* b = p.b.data + part.k * p.b.row_stride + col * p.b.col_stride;
+  if (in_place && cols == part.panels * kTileCols) return {b, kTileCols, p.b.row_stride};
+  pack_panels({b, part.depth, p.b.row_stride, cols, p.b.col_stride}, scratch, kTileCols,
+              part.depth * kTileCols);
+  return {scratch, part.depth * kTileCols, kTileCols};
 }
 
 // Vectors of which only the first `count` lanes are in memory.
@@ -188,58 +229,53 @@ void sum_tile(TileOperands o, int64_t rows, int64_t cols, bool from_output, floa
   if (cols < kTileCols) copy_tile(edge, kTileCols, c, c_stride, rows, cols);
 }
 
-// Tiles of rows against the panels of a group; the rows of a lie in place or packed.
-void sum_rows(const Product& p, const Part& part, const Pieces& group, float* a_scratch,
-              float* edge) {
+// Asks for the tile of c that comes next: its lines are far apart, and no hardware foresees them.
+HWY_INLINE void prefetch_tile(const float* c, int64_t c_stride, int64_t rows) {
+  for (int64_t r = 0; r < rows; ++r) tile_detail::prefetch_row<kTileVectors>(c + r * c_stride);
+}
+
+void sum_part(const Product& p, const Part& part, const LeftOperand& left,
+              const RightOperand& right, float* edge) {
   const int64_t tile_rows = tile_rows_of(part.rows);
-  const float* a = p.a.data + part.row * p.a.row_stride + part.k * p.a.col_stride;
-  TileOperands o{a,          p.a.row_stride, p.a.col_stride, nullptr, kTileCols,
-                 part.depth, nullptr,        p.c.row_stride, nullptr};
-  int64_t a_tile_stride = tile_rows * p.a.row_stride;
-  if (a_scratch != nullptr) {
-    pack_panels({a, part.depth, p.a.col_stride, part.rows, p.a.row_stride}, a_scratch, tile_rows,
-                tile_rows * part.depth);
-    o = {a_scratch, 1, tile_rows, nullptr, kTileCols, part.depth, nullptr, p.c.row_stride, nullptr};
-    a_tile_stride = tile_rows * part.depth;
-  }
   const bool from_output = p.epilogue.accumulate || part.k > 0;
   const bool last = part.k + part.depth == p.a.cols;
-  for (int64_t r = 0; r < part.rows; r += tile_rows, o.a += a_tile_stride) {
+  for (int64_t r = 0; r < part.rows; r += tile_rows) {
     const int64_t row = part.row + r;
     const int64_t rows = std::min(tile_rows, part.rows - r);
+    float* first_c = p.c.data + row * p.c.row_stride + part.panel * kTileCols;
     for (int64_t i = 0; i < part.panels; ++i) {
       const int64_t col = (part.panel + i) * kTileCols;
       const int64_t cols = std::min<int64_t>(kTileCols, p.c.cols - col);
-      o.b = group.data + i * group.stride;
-      o.c = p.c.data + row * p.c.row_stride + col;
-      sum_tile(o, rows, cols, from_output, edge);
+      float* c = first_c + i * kTileCols;
+      prefetch_tile(i + 1 < part.panels ? c + kTileCols : first_c + tile_rows * p.c.row_stride,
+                    p.c.row_stride, rows);
+      sum_tile({left.data + r / tile_rows * left.tile_stride, left.row_stride, left.depth_stride,
+                right.data + i * right.panel_stride, right.depth_stride, part.depth, c,
+                p.c.row_stride, nullptr},
+               rows, cols, from_output, edge);
       if (last) finish_tile(p, row, rows, col, cols);
     }
   }
 }
 
 void compute_block(const Product& p, const Cut& cut, int64_t block, int worker) {
-  const int64_t first_row = block % cut.row_blocks * cut.block_rows;
-  const int64_t last_row = std::min(first_row + cut.block_rows, p.c.rows);
+  const int64_t row = block % cut.row_blocks * cut.block_rows;
   const int64_t first_panel = block / cut.row_blocks * cut.block_panels;
   const int64_t last_panel =
       std::min(first_panel + cut.block_panels, ceil_divide(p.c.cols, kTileCols));
-  const int64_t pass_rows = cut.pack_a ? kPackedRows : cut.block_rows;
-  for (int64_t panel = first_panel; panel < last_panel; panel += cut.group_panels) {
-    int64_t k = 0;
-    do {  // once even when there is no k: the sums are zero then
-      Part part{0,     0,
-                panel, std::min(cut.group_panels, last_panel - panel),
-                k,     std::min(cut.slice_depth, p.a.cols - k)};
-      const Pieces group = group_pieces(p, part, cut.group_scratch(worker));
-      for (part.row = first_row; part.row < last_row; part.row += pass_rows) {
-        part.rows = std::min(pass_rows, last_row - part.row);
-        sum_rows(p, part, group, cut.pack_a ? cut.a_scratch(worker) : nullptr,
-                 cut.edge_scratch(worker));
-      }
-      k += part.depth;
-    } while (k < p.a.cols);
-  }
+  Part part{};
+  part.row = row;
+  part.rows = std::min(cut.block_rows, p.c.rows - row);
+  do {  // once even when there is no k: the sums are zero then
+    part.depth = std::min(cut.slice_depth, p.a.cols - part.k);
+    const LeftOperand left = left_operand(p, part, cut.pack_a ? cut.a_scratch(worker) : nullptr);
+    for (part.panel = first_panel; part.panel < last_panel; part.panel += cut.group_panels) {
+      part.panels = std::min(cut.group_panels, last_panel - part.panel);
+      sum_part(p, part, left, right_operand(p, part, cut.b_in_place, cut.group_scratch(worker)),
+               cut.edge_scratch(worker));
+    }
+    part.k += part.depth;
+  } while (part.k < p.a.cols);
 }
 
 int64_t panels_size(int64_t rows, int64_t cols) {
@@ -266,6 +302,7 @@ void product(const Execution& execution, Product p) {
     float* data = reinterpret_cast<float*>(panels.get());
     pack(execution, p.b, data);
     p.panels = data;
+    cut.b_packed = true;
   }
   const tensor::Block scratch = execution.arena.allocate(
       static_cast<size_t>(cut.scratch_size() * execution.threads.size()) * sizeof(float));

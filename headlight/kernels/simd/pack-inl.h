@@ -92,19 +92,27 @@ HWY_INLINE void transpose_vectors(D d, const PanelSource& s, int64_t first,
       first, first + static_cast<int64_t>(hn::Lanes(d)), panel + whole * pitch, pitch);
 }
 
-// Whole vectors of lanes from `first` on; returns the first lane left.
+// One vector of lanes from `first` on.
 template <class D>
-HWY_INLINE int64_t pack_vectors(D d, const PanelSource& s, int64_t first, float* HWY_RESTRICT panel,
-                                int64_t pitch) {
-  constexpr int64_t kCount = static_cast<int64_t>(hn::MaxLanes(d));
-  for (; first + kCount <= s.width; first += kCount) {
-    if (s.width_stride == 1) {
-      copy_vectors(d, s, first, panel, pitch);
-    } else {
-      transpose_vectors(d, s, first, panel, pitch);
-    }
+HWY_INLINE void pack_vector(D d, const PanelSource& s, int64_t first, float* HWY_RESTRICT panel,
+                            int64_t pitch) {
+  if (s.width_stride == 1) {
+    copy_vectors(d, s, first, panel, pitch);
+  } else {
+    transpose_vectors(d, s, first, panel, pitch);
   }
-  return first;
+}
+
+// All lanes, of which there are at least four: the last vector overlaps the one before where they
+// do not come out even.
+inline void pack_vectors(const PanelSource& s, float* HWY_RESTRICT panel, int64_t pitch) {
+  const hn::ScalableTag<float> d;
+  const hn::FixedTag<float, 4> quad;
+  constexpr int64_t kWide = static_cast<int64_t>(hn::MaxLanes(d));
+  int64_t first = 0;
+  for (; first + kWide <= s.width; first += kWide) pack_vector(d, s, first, panel, pitch);
+  for (; first < s.width; first += 4)
+    pack_vector(quad, s, std::min(first, s.width - 4), panel, pitch);
 }
 
 #endif  // HWY_TARGET != HWY_SCALAR
@@ -113,14 +121,15 @@ HWY_INLINE int64_t pack_vectors(D d, const PanelSource& s, int64_t first, float*
 
 // panel[k * pitch + i] = source[k][i] for i < width, and 0 up to pitch.
 inline void pack_panel(const PanelSource& s, float* HWY_RESTRICT panel, int64_t pitch) {
-  int64_t first = 0;
 #if HWY_TARGET != HWY_SCALAR
-  if (s.width_stride == 1 || s.depth_stride == 1) {
-    first = pack_detail::pack_vectors(hn::ScalableTag<float>(), s, first, panel, pitch);
-    first = pack_detail::pack_vectors(hn::FixedTag<float, 4>(), s, first, panel, pitch);
+  if (s.width >= 4 && (s.width_stride == 1 || s.depth_stride == 1)) {
+    pack_detail::pack_vectors(s, panel, pitch);
+  } else {
+    pack_detail::copy_lanes(s, 0, s.width, panel, pitch);
   }
+#else
+  pack_detail::copy_lanes(s, 0, s.width, panel, pitch);
 #endif
-  pack_detail::copy_lanes(s, first, s.width, panel, pitch);
   if (s.width == pitch) return;
   for (int64_t k = 0; k < s.depth; ++k)
     std::fill(panel + k * pitch + s.width, panel + (k + 1) * pitch, 0.0f);

@@ -95,14 +95,15 @@ HWY_INLINE void store(const FloatVec* HWY_RESTRICT sums, const TileOperands& o,
 
 }  // namespace tile_detail
 
-template <int kRows, int kVectors, TileStart kStart>
+// kARowStride, when not 0, is a's row stride: known here, it costs no registers.
+template <int kRows, int kVectors, TileStart kStart, int kARowStride = 0>
 HWY_INLINE void tile(const TileOperands& o) {
   using Sums = std::make_index_sequence<static_cast<size_t>(kRows * kVectors)>;
   FloatVec sums[kRows * kVectors];
   tile_detail::load<kVectors, kStart>(sums, o, Sums());
   const float* HWY_RESTRICT a = o.a;
   const float* HWY_RESTRICT b = o.b;
-  const int64_t a_row_stride = o.a_row_stride;
+  const int64_t a_row_stride = kARowStride != 0 ? kARowStride : o.a_row_stride;
   for (int64_t k = 0; k < o.depth; ++k) {
     tile_detail::prefetch_row<kVectors>(b + kTilePrefetch * o.b_stride);
     tile_detail::multiply<kVectors>(sums, a, a_row_stride, b, std::make_index_sequence<kRows>(),
@@ -114,15 +115,15 @@ HWY_INLINE void tile(const TileOperands& o) {
 }
 
 // The same for a number of rows known only at run time, 1 to kTileRows.
-template <int kVectors, TileStart kStart, int kRows = kTileRows>
+template <int kVectors, TileStart kStart, int kARowStride = 0, int kRows = kTileRows>
 HWY_INLINE void tile_of(int64_t rows, const TileOperands& o) {
   if constexpr (kRows == 1) {
-    tile<1, kVectors, kStart>(o);
+    tile<1, kVectors, kStart, kARowStride>(o);
   } else {
     if (rows == kRows) {
-      tile<kRows, kVectors, kStart>(o);
+      tile<kRows, kVectors, kStart, kARowStride>(o);
     } else {
-      tile_of<kVectors, kStart, kRows - 1>(rows, o);
+      tile_of<kVectors, kStart, kARowStride, kRows - 1>(rows, o);
     }
   }
 }
