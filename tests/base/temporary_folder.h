@@ -14,7 +14,8 @@ namespace headlight::test {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "headlight-test-XXXXXX").string();
+    const std::string start = (std::filesystem::temp_directory_path() / "headlight-test-").string();
+    std::string name = start + std::string(6, 'X');  // mkdtemp fills them in
     if (!mkdtemp(name.data())) throw std::runtime_error("no temporary folder: " + name);
     path_ = name;
   }
