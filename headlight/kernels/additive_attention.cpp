@@ -1,6 +1,6 @@
 // Additive attention forward, tiled with an online softmax, and a look inside. A task takes a block
-// of query rows through the key tiles it can see; the tanh of every (row, key, column) is nearly
-// all of the work, so each task rearranges the tiles it needs for itself.
+// of query rows through the key tiles they can see. The tanh of every (row, key, column) is nearly
+// all of the work, so rows are taken one by one and values are read where they lie.
 #include "headlight/kernels/additive_attention.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -14,6 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 
+// Rows of a task: a key tile is rearranged once for them.
 constexpr int64_t kAdditiveRows = 32;
 
 class AdditiveForward {
@@ -23,100 +24,85 @@ class AdditiveForward {
       : problem_(problem),
         score_weights_(score_weights),
         outputs_(outputs),
-        shape_(problem.shape),
-        value_padded_(round_up(shape_.value_width, kLanes)) {}
+        shape_(problem.shape) {}
 
   void run(const Execution& execution) const {
-    const int64_t blocks = round_up(shape_.queries, kAdditiveRows) / kAdditiveRows;
-    const int64_t room = kKeyTile * (shape_.key_width + value_padded_ + kAdditiveRows) +
-                         kAdditiveRows * value_padded_;
-    const Scratch scratch(execution, room * execution.threads.size());
+    const int64_t blocks = (shape_.queries + kAdditiveRows - 1) / kAdditiveRows;
+    const int64_t tile_size = kKeyTile * shape_.key_width;
+    const Scratch tiles(execution, tile_size * execution.threads.size());
     execution.threads.parallel_for(shape_.batch * blocks, [&](int64_t index, int worker) {
-      attend_block(index / blocks, index % blocks * kAdditiveRows, scratch.data + worker * room);
+      attend_block(index / blocks, index % blocks * kAdditiveRows, tiles.data + worker * tile_size);
     });
   }
 
  private:
-  void attend_block(int64_t b, int64_t first, float* room) const {
+  // The row of `output` holds the weighted sum of values until it is finished.
+  void attend_block(int64_t b, int64_t first, float* tile_keys) const {
     const int64_t end = std::min(shape_.queries, first + kAdditiveRows);
     const int64_t live = std::clamp(live_queries(shape_, problem_.mask, b), first, end);
     const KeyInterval keys = visible_keys(shape_, problem_.mask, b, first, live - first);
-    float* scores = room;
-    float* sums = scores + kAdditiveRows * kKeyTile;
-    float* values = sums + kAdditiveRows * value_padded_;
-    float* key_room = values + kKeyTile * value_padded_;
     RowState states[kAdditiveRows];
-    std::fill(sums, sums + kAdditiveRows * value_padded_, 0.0f);
-    for (int64_t tile = keys.first / kKeyTile; tile * kKeyTile < keys.last; ++tile) {
-      transpose_tile(problem_.key, b, shape_.keys, shape_.key_width, tile, key_room);
-      ScoreStrip strip{b,
-                       0,
-                       first,
-                       live - first,
-                       0,
-                       0,
-                       0,
-                       problem_.query.row(b, 0, first),
-                       problem_.query.row_stride,
-                       key_room,
-                       scores};
-      set_columns(strip, tile, keys);
-      attend_tile(strip, values, states, sums);
-    }
     for (int64_t i = first; i < end; ++i) {
-      finish_row(b, i, states[i - first], sums + (i - first) * value_padded_);
+      float* output = outputs_.output.row(b, 0, i);
+      std::fill(output, output + shape_.value_width, 0.0f);
     }
+    for (int64_t tile = keys.first / kKeyTile; tile * kKeyTile < keys.last; ++tile) {
+      transpose_tile(problem_.key, b, shape_.keys, shape_.key_width, tile, tile_keys);
+      for (int64_t i = first; i < live; ++i) attend_row(b, i, tile, tile_keys, states[i - first]);
+    }
+    for (int64_t i = first; i < end; ++i) finish_row(b, i, states[i - first]);
   }
 
-  // One step of the online softmax: sums = factors * sums + weights * values.
-  void attend_tile(const ScoreStrip& strip, float* values, RowState* states, float* sums) const {
-    float factors[kAdditiveRows];
-    additive_strip(problem_, score_weights_, strip, true);
-    for (int64_t r = 0; r < strip.rows; ++r) {
-      float* row = strip.scores + r * kKeyTile;
-      factors[r] = softmax_step(row, strip.begin, strip.end, states[r]);
-      if (problem_.dropout.probability > 0) drop(strip, r, row);
+  // One step of a row's online softmax.
+  void attend_row(int64_t b, int64_t i, int64_t tile, const float* tile_keys,
+                  RowState& state) const {
+    const KeyInterval keys = visible_keys(shape_, problem_.mask, b, i);
+    const StripRow row = tile_row(b, i, tile, keys);
+    if (row.begin == row.end) return;
+    float scores[kKeyTile];
+    additive_scores(problem_, score_weights_, row, tile_keys, scores);
+    mask_row(problem_, row, keys, scores);
+    const float factor = softmax_step(scores, row.begin, row.end, state);
+    if (problem_.dropout.probability > 0) {
+      float drops[kKeyTile];
+      additive_drops(problem_, row, drops);
+      for (int64_t c = row.begin; c < row.end; ++c) scores[c] *= drops[c];
     }
-    const int64_t count = std::min(kKeyTile, shape_.keys - strip.first_key);
-    const bool finite =
-        copy_rows(problem_.value.row(strip.b, 0, strip.first_key), problem_.value.row_stride, count,
-                  shape_.value_width, values, value_padded_);
-    strip_product<TileStart::scaled_output>(
-        strip.rows, value_padded_,
-        {strip.scores + strip.begin, kKeyTile, 1, values + strip.begin * value_padded_,
-         value_padded_, std::min(strip.end, count) - strip.begin, sums, value_padded_, factors},
-        finite);
+    add_values(row, scores, factor, outputs_.output.row(b, 0, i));
   }
 
-  void drop(const ScoreStrip& strip, int64_t r, float* row) const {
-    const FloatTag d;
-    float drops[kKeyTile];
-    weight_drops(problem_, strip, r, drops);
-    for (int64_t c = strip.begin; c < strip.end; c += kLanes) {
-      const FloatVec factor = hn::LoadU(d, drops + c - strip.begin);
-      hn::StoreU(hn::Mul(hn::LoadU(d, row + c), factor), d, row + c);
-    }
+  // sums = factor * sums + weights * values. What has no weight has no part, whatever it holds.
+  void add_values(const StripRow& row, const float* weights, float factor, float* sums) const {
+    const float* values = problem_.value.row(row.b, 0, row.first_key);
+    for_vectors(0, shape_.value_width, [&](auto at) HWY_ATTR {
+      const FloatTag d;
+      FloatVec sum = hn::Mul(at.load(sums), hn::Set(d, factor));
+      for (int64_t c = row.begin; c < row.end; ++c) {
+        if (weights[c] == 0) continue;
+        const FloatVec value = at.load(values + c * problem_.value.row_stride);
+        sum = hn::MulAdd(hn::Set(d, weights[c]), value, sum);
+      }
+      at.store(sum, sums);
+    });
   }
 
-  void finish_row(int64_t b, int64_t i, const RowState& state, const float* sums) const {
+  void finish_row(int64_t b, int64_t i, const RowState& state) const {
     if (outputs_.row_max) outputs_.row_max[b * shape_.queries + i] = state.max;
     if (outputs_.row_sum) outputs_.row_sum[b * shape_.queries + i] = state.sum;
     const float inverse = state.sum == 0 ? 0.0f : 1.0f / state.sum;
+    const float gate = problem_.gates ? problem_.gates[b * problem_.gate_batch_stride] : 1.0f;
     float* output = outputs_.output.row(b, 0, i);
-    for (int64_t e = 0; e < shape_.value_width; ++e) output[e] = sums[e] * inverse;
-    if (outputs_.ungated.data) {
-      std::copy(output, output + shape_.value_width, outputs_.ungated.row(b, 0, i));
+    for (int64_t e = 0; e < shape_.value_width; ++e) {
+      const float value = output[e] * inverse;
+      if (outputs_.ungated.data) outputs_.ungated.row(b, 0, i)[e] = value;
+      output[e] = value * gate;
     }
-    if (problem_.gates == nullptr) return;
-    const float gate = problem_.gates[b * problem_.gate_batch_stride];
-    for (int64_t e = 0; e < shape_.value_width; ++e) output[e] *= gate;
   }
 
   const AttentionProblem& problem_;
   const float* score_weights_;
   const AttentionOutputs& outputs_;
   const AttentionShape& shape_;
-  int64_t value_padded_;
 };
 
 void run_additive_forward(const Execution& execution, const AttentionProblem& problem,
@@ -124,63 +110,43 @@ void run_additive_forward(const Execution& execution, const AttentionProblem& pr
   AdditiveForward(problem, score_weights, outputs).run(execution);
 }
 
-// One key tile of the rows asked for, in strips, written to `out`.
-struct AdditiveLook {
-  const AttentionProblem& problem;
-  const float* score_weights;
-  const ScoreRequest& request;
-  const float* row_max;
-  const float* row_sum;
-  float* out;
-  int64_t out_stride;
-
-  void look_at_tile(int64_t tile, float* room) const {
-    float* keys = room + kAdditiveRows * kKeyTile;
-    transpose_tile(problem.key, request.batch, problem.shape.keys, problem.shape.key_width, tile,
-                   keys);
-    for (int64_t row = 0; row < request.row_count; row += kAdditiveRows) {
-      const int64_t first = request.first_row + row;
-      ScoreStrip strip{request.batch,
-                       0,
-                       first,
-                       std::min(kAdditiveRows, request.row_count - row),
-                       0,
-                       0,
-                       0,
-                       problem.query.row(request.batch, 0, first),
-                       problem.query.row_stride,
-                       keys,
-                       room};
-      set_columns(strip, tile, {0, problem.shape.keys});
-      additive_strip(problem, score_weights, strip, request.stage >= ScoreStage::masked);
-      for (int64_t r = 0; r < strip.rows; ++r) write_row(strip, r, row + r);
-    }
-  }
-
-  void write_row(const ScoreStrip& strip, int64_t r, int64_t row) const {
-    const int64_t count = std::min(kKeyTile, problem.shape.keys - strip.first_key);
-    const float* scores = strip.scores + r * kKeyTile;
-    if (request.stage == ScoreStage::weights) {
-      const int64_t index = strip.b * problem.shape.queries + strip.first_row + r;
-      const float sum = row_sum[index];
-      exponentiate(strip.scores + r * kKeyTile, strip.begin, strip.end, shift_of(row_max[index]));
-      const float inverse = sum == 0 ? 0.0f : 1.0f / sum;
-      for (int64_t c = 0; c < count; ++c) strip.scores[r * kKeyTile + c] *= inverse;
-    }
-    std::copy(scores, scores + count, out + row * out_stride + strip.first_key);
-  }
-};
+// A tile of one row of masked scores becomes weights.
+HWY_INLINE void additive_weights(const StripRow& row, float row_max, float row_sum, float* scores) {
+  exponentiate(scores, row.begin, row.end, shift_of(row_max));
+  const float inverse = row_sum == 0 ? 0.0f : 1.0f / row_sum;
+  for (int64_t c = row.begin; c < row.end; ++c) scores[c] *= inverse;
+}
 
 void run_additive_scores(const Execution& execution, const AttentionProblem& problem,
                          const float* score_weights, const ScoreRequest& request,
                          const float* row_max, const float* row_sum, float* out,
                          int64_t out_stride) {
-  const AdditiveLook look{problem, score_weights, request, row_max, row_sum, out, out_stride};
-  const int64_t room = kKeyTile * (problem.shape.key_width + kAdditiveRows);
-  const Scratch scratch(execution, room * execution.threads.size());
-  execution.threads.parallel_for(
-      round_up(problem.shape.keys, kKeyTile) / kKeyTile,
-      [&](int64_t tile, int worker) { look.look_at_tile(tile, scratch.data + worker * room); });
+  const AttentionShape& shape = problem.shape;
+  const int64_t tile_size = kKeyTile * shape.key_width;
+  const Scratch tiles(execution, tile_size * execution.threads.size());
+  const int64_t count = (shape.keys + kKeyTile - 1) / kKeyTile;
+  execution.threads.parallel_for(count, [&](int64_t tile, int worker) HWY_ATTR {
+    float* tile_keys = tiles.data + worker * tile_size;
+    transpose_tile(problem.key, request.batch, shape.keys, shape.key_width, tile, tile_keys);
+    for (int64_t r = 0; r < request.row_count; ++r) {
+      const int64_t i = request.first_row + r;
+      const StripRow row = tile_row(request.batch, i, tile, {0, shape.keys});
+      float scores[kKeyTile];
+      additive_scores(problem, score_weights, row, tile_keys, scores);
+      if (request.stage == ScoreStage::masked || request.stage == ScoreStage::weights) {
+        const bool live = i < live_queries(shape, problem.mask, request.batch);
+        const KeyInterval none;
+        mask_row(problem, row, live ? visible_keys(shape, problem.mask, request.batch, i) : none,
+                 scores);
+      }
+      if (request.stage == ScoreStage::weights) {
+        const int64_t index = request.batch * shape.queries + i;
+        additive_weights(row, row_max[index], row_sum[index], scores);
+      }
+      std::copy(scores, scores + std::min(kKeyTile, shape.keys - row.first_key),
+                out + r * out_stride + row.first_key);
+    }
+  });
 }
 
 }  // namespace headlight::kernels::HWY_NAMESPACE

@@ -1,14 +1,12 @@
 // Additive attention backward: scores are computed again, nothing of size (queries x keys) is kept.
-// A task takes a sequence through its key tiles; for each tile the query rows pass in blocks. With
-// P the weights, f the dropout factors, g the gate, O the output before it:
-//   dV = (g f P)^T dO,  dP = g f (dO V^T),  dS = P (dP - g dO . O),
-// and dS goes on to queries, keys and score weights as additive_row_gradients has it.
+// A task takes a sequence through its key tiles, and each tile through the rows that see it. With P
+// the weights, f the dropout factors, g the gate, O the output before it, t = tanh(query + key):
+//   dP = g f (dO V^T),  dS = P (dP - g dO . O),  dV_j += g f P dO,
+//   dw += dS t,  dquery += dS w (1 - t^2),  dkey_j += the same.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "headlight/kernels/additive_attention_backward.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-
-#include <utility>
 
 #include "headlight/kernels/additive_attention.h"
 #include "headlight/kernels/row_chunks.h"
@@ -16,23 +14,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
-
-constexpr int64_t kAdditiveBackwardRows = 32;
-
-// A worker's memory. Rows are padded to whole vectors; rows that see nothing are zero.
-struct AdditiveRoom {
-  float* query;          // (T x key_padded)
-  float* d_query;        // (T x key_padded)
-  float* d_output;       // (T x value_padded), times the gate
-  float* delta;          // (T,): g dO . O
-  float* keys;           // (kKeyTile x key_padded), the tile's rows
-  float* d_keys;         // (kKeyTile x key_padded)
-  float* d_values;       // (kKeyTile x value_padded)
-  float* packed_keys;    // (key_width x kKeyTile)
-  float* packed_values;  // (value_width x kKeyTile)
-  float* weights;        // (kAdditiveBackwardRows x kKeyTile)
-  float* d_scores;       // (kAdditiveBackwardRows x kKeyTile)
-};
 
 class AdditiveBackward {
  public:
@@ -44,206 +25,163 @@ class AdditiveBackward {
         outputs_(outputs),
         d_output_(d_output),
         gradients_(gradients),
-        shape_(problem.shape),
-        key_padded_(round_up(shape_.key_width, kLanes)),
-        value_padded_(round_up(shape_.value_width, kLanes)) {}
+        shape_(problem.shape) {}
 
   // The gradients of score weights and gates are summed up per sequence and then in their order. A
   // bias that sequences share is summed up by one task.
-  void run(const Execution& execution, float* d_score_weights) {
-    const Scratch padded(execution, key_padded_);
-    std::copy(score_weights_, score_weights_ + shape_.key_width, padded.data);
-    std::fill(padded.data + shape_.key_width, padded.data + key_padded_, 0.0f);
-    padded_weights_ = padded.data;
-    const int64_t sums_size = key_padded_ + 1;
+  void run(const Execution& execution, float* d_score_weights) const {
+    const int64_t sums_size = shape_.key_width + 1;
     const Scratch sums(execution, shape_.batch * sums_size);
     std::fill(sums.data, sums.data + shape_.batch * sums_size, 0.0f);
-    const int64_t size = room_size();
-    const Scratch scratch(execution, size * execution.threads.size());
+    const int64_t room = kKeyTile * (shape_.key_width + shape_.value_width) + shape_.queries;
+    const Scratch scratch(execution, room * execution.threads.size());
     const bool shared_bias = gradients_.bias && gradients_.bias.strides[0] == 0;
-    const int64_t sequences = shared_bias ? shape_.batch : 1;  // of a task
-    const int64_t tasks = shared_bias ? std::min<int64_t>(1, shape_.batch) : shape_.batch;
-    execution.threads.parallel_for(tasks, [&](int64_t task, int worker) {
-      const AdditiveRoom room = divide(scratch.data + worker * size);
+    const int64_t sequences = shared_bias ? std::max<int64_t>(1, shape_.batch) : 1;  // of a task
+    execution.threads.parallel_for(shape_.batch / sequences, [&](int64_t task, int worker) {
       for (int64_t b = task * sequences; b < (task + 1) * sequences; ++b) {
         float* d_weights = sums.data + b * sums_size;
-        sequence(b, room, d_weights, d_weights[key_padded_]);
+        sequence(b, scratch.data + worker * room, d_weights, d_weights[shape_.key_width]);
       }
     });
     for (int64_t b = 0; b < shape_.batch; ++b) {
       const float* sum = sums.data + b * sums_size;
-      if (d_score_weights) add_row(sum, shape_.key_width, d_score_weights);
-      if (gradients_.gates) gradients_.gates[b * problem_.gate_batch_stride] += sum[key_padded_];
+      if (gradients_.gates) gradients_.gates[b * problem_.gate_batch_stride] += sum[sums_size - 1];
+      if (!d_score_weights) continue;
+      for (int64_t k = 0; k < shape_.key_width; ++k) d_score_weights[k] += sum[k];
     }
   }
 
  private:
-  int64_t room_size() const {
-    const int64_t queries = shape_.queries * (2 * key_padded_ + value_padded_ + 1);
-    const int64_t tile = 2 * key_padded_ + value_padded_ + shape_.key_width + shape_.value_width;
-    return queries + kKeyTile * (tile + 2 * kAdditiveBackwardRows);
-  }
+  // A row of scores and of what becomes of it, in the columns of one tile.
+  struct TileGradients {
+    float weights[kKeyTile];   // g f P
+    float d_scores[kKeyTile];  // dS; 0 where nothing is seen
+  };
 
-  AdditiveRoom divide(float* memory) const {
-    AdditiveRoom room;
-    const auto take = [&memory](int64_t count) { return std::exchange(memory, memory + count); };
-    room.query = take(shape_.queries * key_padded_);
-    room.d_query = take(shape_.queries * key_padded_);
-    room.d_output = take(shape_.queries * value_padded_);
-    room.delta = take(shape_.queries);
-    room.keys = take(kKeyTile * key_padded_);
-    room.d_keys = take(kKeyTile * key_padded_);
-    room.d_values = take(kKeyTile * value_padded_);
-    room.packed_keys = take(kKeyTile * shape_.key_width);
-    room.packed_values = take(kKeyTile * shape_.value_width);
-    room.weights = take(kKeyTile * kAdditiveBackwardRows);
-    room.d_scores = take(kKeyTile * kAdditiveBackwardRows);
-    return room;
-  }
-
-  static void add_row(const float* from, int64_t count, float* to) {
-    for (int64_t c = 0; c < count; ++c) to[c] += from[c];
-  }
-
-  void sequence(int64_t b, const AdditiveRoom& room, float* d_weights, float& d_gate) const {
+  void sequence(int64_t b, float* room, float* d_weights, float& d_gate) const {
+    float* tile_keys = room;                                       // (key_width x kKeyTile)
+    float* tile_values = tile_keys + kKeyTile * shape_.key_width;  // (value_width x kKeyTile)
+    float* deltas = tile_values + kKeyTile * shape_.value_width;   // (queries,): dO . O
     const int64_t live = live_queries(shape_, problem_.mask, b);
     const KeyInterval keys = visible_keys(shape_, problem_.mask, b, 0, live);
-    const bool finite = load_rows(b, live, room, d_gate);
-    std::fill(room.d_query, room.d_query + live * key_padded_, 0.0f);
+    for (int64_t i = 0; i < live; ++i) {
+      deltas[i] = row_sum(b, i) == 0 ? 0.0f : delta(b, i);
+      d_gate += deltas[i];
+    }
     for (int64_t tile = keys.first / kKeyTile; tile * kKeyTile < keys.last; ++tile) {
-      load_tile(b, tile, room);
-      for (int64_t first = 0; first < live; first += kAdditiveBackwardRows) {
-        const int64_t rows = std::min(kAdditiveBackwardRows, live - first);
-        tile_block(b, tile, first, rows, finite, room, d_weights);
+      transpose_tile(problem_.key, b, shape_.keys, shape_.key_width, tile, tile_keys);
+      transpose_tile(problem_.value, b, shape_.keys, shape_.value_width, tile, tile_values);
+      for (int64_t i = 0; i < live; ++i) {
+        const StripRow row = tile_row(b, i, tile, visible_keys(shape_, problem_.mask, b, i));
+        if (row.begin == row.end || row_sum(b, i) == 0) continue;
+        TileGradients tile_gradients;
+        score_gradients(row, tile_keys, tile_values, deltas[i], tile_gradients);
+        pass_on(row, tile_gradients, d_weights);
       }
-      if (gradients_.key.data) add_tile(gradients_.key, b, tile, room.d_keys, key_padded_);
-      if (gradients_.value.data) add_tile(gradients_.value, b, tile, room.d_values, value_padded_);
-    }
-    if (!gradients_.query.data) return;
-    for (int64_t i = 0; i < live; ++i) {
-      add_row(room.d_query + i * key_padded_, shape_.key_width, gradients_.query.row(b, 0, i));
     }
   }
 
-  // Copies the rows of a sequence. A row that sees nothing has no part in any gradient, whatever it
-  // holds. Returns whether all that was copied of dO is finite.
-  bool load_rows(int64_t b, int64_t live, const AdditiveRoom& room, float& d_gate) const {
-    const float gate = problem_.gates ? problem_.gates[b * problem_.gate_batch_stride] : 1.0f;
+  float row_sum(int64_t b, int64_t i) const { return outputs_.row_sum[b * shape_.queries + i]; }
+  float gate(int64_t b) const {
+    return problem_.gates ? problem_.gates[b * problem_.gate_batch_stride] : 1.0f;
+  }
+
+  float delta(int64_t b, int64_t i) const {
     const tensor::HeadsView& output = outputs_.ungated.data ? outputs_.ungated : outputs_.output;
-    bool finite = true;
-    for (int64_t i = 0; i < live; ++i) {
-      float* query = room.query + i * key_padded_;
-      float* d_output = room.d_output + i * value_padded_;
-      room.delta[i] = 0;
-      if (outputs_.row_sum[b * shape_.queries + i] == 0) {
-        std::fill(query, query + key_padded_, 0.0f);
-        std::fill(d_output, d_output + value_padded_, 0.0f);
-        continue;
-      }
-      copy_rows(problem_.query.row(b, 0, i), 0, 1, shape_.key_width, query, key_padded_);
-      finite &=
-          copy_rows(d_output_.row(b, 0, i), 0, 1, shape_.value_width, d_output, value_padded_);
-      const float* row = output.row(b, 0, i);
-      for (int64_t e = 0; e < shape_.value_width; ++e) {
-        room.delta[i] += d_output[e] * row[e];
-        d_output[e] *= gate;
-      }
-      d_gate += room.delta[i];
-      room.delta[i] *= gate;
-    }
-    return finite;
+    const auto product = [](FloatVec x, FloatVec y) HWY_ATTR { return hn::Mul(x, y); };
+    return static_cast<float>(
+        sum_row(shape_.value_width, product, d_output_.row(b, 0, i), output.row(b, 0, i)));
   }
 
-  void load_tile(int64_t b, int64_t tile, const AdditiveRoom& room) const {
-    const int64_t first = tile * kKeyTile;
-    const tensor::ConstHeadsView& key = problem_.key;
-    transpose_tile(key, b, shape_.keys, shape_.key_width, tile, room.packed_keys);
-    transpose_tile(problem_.value, b, shape_.keys, shape_.value_width, tile, room.packed_values);
-    copy_rows(key.row(b, 0, first), key.row_stride, std::min(kKeyTile, shape_.keys - first),
-              shape_.key_width, room.keys, key_padded_);
-    std::fill(room.d_keys, room.d_keys + kKeyTile * key_padded_, 0.0f);
-    std::fill(room.d_values, room.d_values + kKeyTile * value_padded_, 0.0f);
-  }
-
-  void add_tile(const tensor::HeadsView& to, int64_t b, int64_t tile, const float* sums,
-                int64_t stride) const {
-    const int64_t width = &to == &gradients_.key ? shape_.key_width : shape_.value_width;
-    const int64_t count = std::min(kKeyTile, shape_.keys - tile * kKeyTile);
-    for (int64_t j = 0; j < count; ++j) {
-      add_row(sums + j * stride, width, to.row(b, 0, tile * kKeyTile + j));
-    }
-  }
-
-  // All that a block of rows and a key tile have to do with each other.
-  void tile_block(int64_t b, int64_t tile, int64_t first, int64_t rows, bool finite,
-                  const AdditiveRoom& room, float* d_weights) const {
-    const KeyInterval keys = visible_keys(shape_, problem_.mask, b, first, rows);
-    if (keys.last <= tile * kKeyTile || keys.first >= (tile + 1) * kKeyTile) return;
-    ScoreStrip strip{b,           0,
-                     first,       rows,
-                     0,           0,
-                     0,           room.query + first * key_padded_,
-                     key_padded_, room.packed_keys,
-                     room.weights};
-    set_columns(strip, tile, keys);
-    score_gradients(strip, room);
-    const int64_t begin = strip.begin, cols = strip.end - strip.begin;
-    const float* d_output = room.d_output + first * value_padded_;
-    strip_product<TileStart::output>(
-        cols, value_padded_,
-        {room.weights + begin, 1, kKeyTile, d_output, value_padded_, rows,
-         room.d_values + begin * value_padded_, value_padded_, nullptr},
-        finite);
-    const AdditiveGradients tile_gradients{padded_weights_, d_weights, key_padded_, room.keys,
-                                           room.d_keys};
-    for (int64_t r = 0; r < rows; ++r) {
-      additive_row_gradients(tile_gradients, strip.query + r * key_padded_,
-                             room.d_scores + r * kKeyTile, begin, strip.end,
-                             room.d_query + (first + r) * key_padded_);
-      if (gradients_.bias) add_bias_row(strip, r, room.d_scores + r * kKeyTile);
-    }
-  }
-
-  // Fills room.weights with f P (g is in dO already) and room.d_scores with dS.
-  void score_gradients(const ScoreStrip& strip, const AdditiveRoom& room) const {
-    additive_strip(problem_, score_weights_, strip, true);
-    strip_product<TileStart::zero>(
-        strip.rows, strip.end - strip.begin,
-        {room.d_output + strip.first_row * value_padded_, value_padded_, 1,
-         room.packed_values + strip.begin, kKeyTile, shape_.value_width,
-         room.d_scores + strip.begin, kKeyTile, nullptr});
-    for (int64_t r = 0; r < strip.rows; ++r) {
-      row_gradients(strip, r, room.delta[strip.first_row + r], room.d_scores + r * kKeyTile);
-    }
-  }
-
-  // One row: masked scores become weights, dO V^T becomes dS.
-  void row_gradients(const ScoreStrip& strip, int64_t r, float delta, float* d_row) const {
+  void score_gradients(const StripRow& row, const float* tile_keys, const float* tile_values,
+                       float delta, TileGradients& to) const {
     const FloatTag d;
-    float* row = strip.scores + r * kKeyTile;
-    const int64_t index = strip.b * shape_.queries + strip.first_row + r;
-    const float sum = outputs_.row_sum[index];
-    const FloatVec inverse = hn::Set(d, sum == 0 ? 0.0f : 1.0f / sum);
-    exponentiate(row, strip.begin, strip.end, shift_of(outputs_.row_max[index]));
+    const float* d_output = d_output_.row(row.b, 0, row.i);
+    const FloatVec gates = hn::Set(d, gate(row.b));
+    const FloatVec inverse = hn::Set(d, 1.0f / row_sum(row.b, row.i));
+    const float row_max = outputs_.row_max[row.b * shape_.queries + row.i];
+    additive_scores(problem_, score_weights_, row, tile_keys, to.weights);
+    mask_row(problem_, row, visible_keys(shape_, problem_.mask, row.b, row.i), to.weights);
+    exponentiate(to.weights, row.begin, row.end, shift_of(row_max));
     float drops[kKeyTile];
-    const bool dropout = problem_.dropout.probability > 0;
-    if (dropout) weight_drops(problem_, strip, r, drops);
-    for (int64_t c = strip.begin; c < strip.end; c += kLanes) {
-      const FloatVec weight = hn::Mul(hn::LoadU(d, row + c), inverse);
-      const FloatVec drop = dropout ? hn::LoadU(d, drops + c - strip.begin) : hn::Set(d, 1.0f);
-      const FloatVec d_weight = hn::Mul(hn::LoadU(d, d_row + c), drop);
-      const FloatVec d_score = hn::Mul(weight, hn::Sub(d_weight, hn::Set(d, delta)));
+    std::fill(drops, drops + kKeyTile, 1.0f);
+    if (problem_.dropout.probability > 0) additive_drops(problem_, row, drops);
+    for (int64_t c = row.begin; c < row.end; c += kLanes) {
+      const FloatVec weight = hn::Mul(hn::LoadU(d, to.weights + c), inverse);
+      const FloatVec factor = hn::Mul(gates, hn::LoadU(d, drops + c));
+      FloatVec product = hn::Zero(d);
+      for (int64_t e = 0; e < shape_.value_width; ++e) {
+        const FloatVec value = hn::LoadU(d, tile_values + e * kKeyTile + c);
+        product = hn::MulAdd(hn::Set(d, d_output[e]), value, product);
+      }
+      const FloatVec mean = hn::Mul(gates, hn::Set(d, delta));
+      const FloatVec d_score = hn::Mul(weight, hn::Sub(hn::Mul(product, factor), mean));
       // What is hidden stays out, even where dO V^T is not a number.
-      hn::StoreU(hn::IfThenZeroElse(hn::Eq(weight, hn::Zero(d)), d_score), d, d_row + c);
-      hn::StoreU(hn::Mul(weight, drop), d, row + c);
+      const auto hidden = hn::Eq(weight, hn::Zero(d));
+      hn::StoreU(hn::IfThenZeroElse(hidden, d_score), d, to.d_scores + c);
+      hn::StoreU(hn::Mul(weight, factor), d, to.weights + c);
     }
   }
 
-  void add_bias_row(const ScoreStrip& strip, int64_t r, const float* d_row) const {
-    const int64_t end = std::min(strip.end, shape_.keys - strip.first_key);
-    for (int64_t c = strip.begin; c < end; ++c) {
-      gradients_.bias.at(strip.b, 0, strip.first_row + r, strip.first_key + c) += d_row[c];
+  // From a row's gradients to those of everything it came from.
+  void pass_on(const StripRow& row, const TileGradients& from, float* d_weights) const {
+    if (gradients_.query.data) {
+      add_values(row, from);
+      add_inputs<true>(row, from, d_weights);
+    } else {
+      add_inputs<false>(row, from, d_weights);
     }
+    if (!gradients_.bias) return;
+    const int64_t end = std::min(row.end, shape_.keys - row.first_key);
+    for (int64_t c = row.begin; c < end; ++c) {
+      gradients_.bias.at(row.b, 0, row.i, row.first_key + c) += from.d_scores[c];
+    }
+  }
+
+  void add_values(const StripRow& row, const TileGradients& from) const {
+    const float* d_output = d_output_.row(row.b, 0, row.i);
+    float* d_values = gradients_.value.row(row.b, 0, row.first_key);
+    for_vectors(0, shape_.value_width, [&](auto at) HWY_ATTR {
+      const FloatVec d_row = at.load(d_output);
+      for (int64_t c = row.begin; c < row.end; ++c) {
+        if (from.weights[c] == 0) continue;
+        float* d_value = d_values + c * gradients_.value.row_stride;
+        const FloatVec weight = hn::Set(FloatTag(), from.weights[c]);
+        at.store(hn::MulAdd(weight, d_row, at.load(d_value)), d_value);
+      }
+    });
+  }
+
+  // To the score weights and, with kInputs, to the query and the keys.
+  template <bool kInputs>
+  void add_inputs(const StripRow& row, const TileGradients& from, float* d_weights) const {
+    const FloatTag d;
+    const float* query = problem_.query.row(row.b, 0, row.i);
+    const float* keys = problem_.key.row(row.b, 0, row.first_key);
+    float* d_query = kInputs ? gradients_.query.row(row.b, 0, row.i) : nullptr;
+    float* d_keys = kInputs ? gradients_.key.row(row.b, 0, row.first_key) : nullptr;
+    for_vectors(0, shape_.key_width, [&](auto at) HWY_ATTR {
+      const FloatVec weight = at.load(score_weights_);
+      const FloatVec from_query = at.load(query);
+      FloatVec weight_sum = at.load(d_weights);
+      FloatVec query_sum = hn::Zero(d);
+      for (int64_t c = row.begin; c < row.end; ++c) {
+        if (from.d_scores[c] == 0) continue;
+        const FloatVec g = hn::Set(d, from.d_scores[c]);
+        const FloatVec t =
+            tanh(d, hn::Add(from_query, at.load(keys + c * problem_.key.row_stride)));
+        const FloatVec gt = hn::Mul(g, t);
+        weight_sum = hn::Add(weight_sum, gt);
+        if constexpr (kInputs) {
+          const FloatVec slope = hn::Mul(weight, hn::NegMulAdd(gt, t, g));
+          float* d_key = d_keys + c * gradients_.key.row_stride;
+          query_sum = hn::Add(query_sum, slope);
+          at.store(hn::Add(at.load(d_key), slope), d_key);
+        }
+      }
+      at.store(weight_sum, d_weights);
+      if constexpr (kInputs) at.store(hn::Add(at.load(d_query), query_sum), d_query);
+    });
   }
 
   const AttentionProblem& problem_;
@@ -252,8 +190,6 @@ class AdditiveBackward {
   tensor::ConstHeadsView d_output_;
   const AttentionGradients& gradients_;
   const AttentionShape& shape_;
-  int64_t key_padded_, value_padded_;
-  const float* padded_weights_ = nullptr;
 };
 
 void run_additive_backward(const Execution& execution, const AttentionProblem& problem,

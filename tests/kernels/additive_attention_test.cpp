@@ -29,10 +29,11 @@ void expect_agreement(const AttentionCase& c, const ReferenceRun& want, bool hea
   expect_close(run.row_sum.data(), want.forward.row_sum, 2e-6);
   // Gradients are measured by the largest of them.
   const auto& back = want.backward;
-  const double largest = largest_of({&back.query, &back.key, &back.value, &want.d_score_weights});
+  const double largest = largest_of(
+      {&back.query, &back.key, &back.value, &want.d_bias, &want.d_gates, &want.d_score_weights});
   const auto expect_gradient = [&](const std::vector<float>& got,
                                    const std::vector<double>& exact) {
-    expect_close(got.data(), exact, 5e-6 * largest / largest_of({&exact}));
+    expect_close(got.data(), exact, 1e-5 * largest / largest_of({&exact}));
   };
   expect_gradient(run.d_query, back.query);
   expect_gradient(run.d_key, back.key);

@@ -1,5 +1,5 @@
-// Additive scoring (R5) of rows against a key tile, and its gradients: what additive attention has
-// in place of products. Per-target header: include it inside foreach_target files only.
+// Additive scoring (R5) of a query row against a key tile: what additive attention's forward,
+// backward and observation share. Per-target header: include it inside foreach_target files only.
 #if defined(HEADLIGHT_KERNELS_SIMD_ADDITIVE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLIGHT_KERNELS_SIMD_ADDITIVE_INL_H_
 #undef HEADLIGHT_KERNELS_SIMD_ADDITIVE_INL_H_
@@ -9,7 +9,11 @@
 
 #include <hwy/highway.h>
 
-#include "headlight/kernels/simd/attention-inl.h"
+#include "headlight/kernels/additive_attention.h"
+#include "headlight/kernels/simd/mask-inl.h"
+#include "headlight/kernels/simd/pack-inl.h"
+#include "headlight/kernels/simd/random-inl.h"
+#include "headlight/kernels/simd/row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
@@ -20,19 +24,30 @@ namespace hn = hwy::HWY_NAMESPACE;
 HWY_INLINE void transpose_tile(const tensor::ConstHeadsView& rows, int64_t b, int64_t count,
                                int64_t width, int64_t tile, float* to) {
   const int64_t first = tile * kKeyTile;
-  pack_panel({rows.row(b, 0, first), width, 1, std::min(kKeyTile, count - first), rows.row_stride},
-             to, kKeyTile);
+  const int64_t columns = std::min(kKeyTile, count - first);
+  pack_panel({rows.row(b, 0, first), width, 1, columns, rows.row_stride}, to, kKeyTile);
 }
 
-// scores[c] = sum over d of weights[d] * tanh(query[d] + keys[d][c]), from d = 0 up, for columns
-// [begin, end), whole vectors.
-HWY_INLINE void additive_row(const float* weights, const float* query, int64_t width,
-                             const float* keys, int64_t begin, int64_t end,
-                             float* HWY_RESTRICT scores) {
+// Row i of sequence b and the columns of a tile that hold keys of the interval: whole vectors, and
+// fours, as random numbers come in.
+HWY_INLINE StripRow tile_row(int64_t b, int64_t i, int64_t tile, KeyInterval keys) {
+  constexpr int64_t kUnit = kLanes < 4 ? 4 : kLanes;
+  const int64_t first_key = tile * kKeyTile;
+  const int64_t first = std::clamp<int64_t>(keys.first - first_key, 0, kKeyTile);
+  const int64_t last = std::clamp<int64_t>(keys.last - first_key, first, kKeyTile);
+  return {b, 0, i, first_key, first / kUnit * kUnit, (last + kUnit - 1) / kUnit * kUnit};
+}
+
+// The score-tile function of additive attention: every score that is used or shown comes from here.
+// scores[c] = sum over d of weights[d] * tanh(query[d] + keys[d][c]), from d = 0 up.
+HWY_INLINE void additive_scores(const AttentionProblem& problem, const float* weights,
+                                const StripRow& row, const float* keys,
+                                float* HWY_RESTRICT scores) {
   const FloatTag d;
-  for (int64_t c = begin; c < end; c += kLanes) {
+  const float* query = problem.query.row(row.b, 0, row.i);
+  for (int64_t c = row.begin; c < row.end; c += kLanes) {
     FloatVec sum = hn::Zero(d);
-    for (int64_t k = 0; k < width; ++k) {
+    for (int64_t k = 0; k < problem.shape.key_width; ++k) {
       const FloatVec key = hn::LoadU(d, keys + k * kKeyTile + c);
       const FloatVec t = tanh(d, hn::Add(hn::Set(d, query[k]), key));
       sum = hn::MulAdd(hn::Set(d, weights[k]), t, sum);
@@ -41,56 +56,14 @@ HWY_INLINE void additive_row(const float* weights, const float* query, int64_t w
   }
 }
 
-// The score-tile function of additive attention: every score that is used or shown comes from here.
-inline void additive_strip(const AttentionProblem& problem, const float* weights,
-                           const ScoreStrip& s, bool masked) {
-  for (int64_t r = 0; r < s.rows; ++r) {
-    float* scores = s.scores + r * kKeyTile;
-    const int64_t i = s.first_row + r;
-    additive_row(weights, s.query + r * s.query_stride, problem.shape.key_width, s.keys, s.begin,
-                 s.end, scores);
-    if (!masked) continue;
-    mask_row(problem, {s.b, 0, i, s.first_key, s.begin, s.end},
-             visible_keys(problem.shape, problem.mask, s.b, i), scores);
-  }
-}
-
-// The gradients of one row's scores: with t = tanh(query + key_c) and g = d_scores[c], over the
-// columns [begin, end) where g is not 0 (what is hidden has no part, whatever it holds):
-//   d_weights += g t,  d_query += g weights (1 - t^2),  d_key_c += the same.
-// All rows are `padded` long, whole vectors, with zeros for weights past the width; keys and d_keys
-// hold the rows of the tile, column 0 first.
-struct AdditiveGradients {
-  const float* weights;
-  float* d_weights;
-  int64_t padded;
-  const float* keys;
-  float* d_keys;
-};
-HWY_INLINE void additive_row_gradients(const AdditiveGradients& tile, const float* query,
-                                       const float* d_scores, int64_t begin, int64_t end,
-                                       float* d_query) {
-  const FloatTag d;
-  for (int64_t k = 0; k < tile.padded; k += kLanes) {
-    const FloatVec weight = hn::LoadU(d, tile.weights + k);
-    const FloatVec from_query = hn::LoadU(d, query + k);
-    FloatVec weight_sum = hn::LoadU(d, tile.d_weights + k);
-    FloatVec query_sum = hn::LoadU(d, d_query + k);
-    for (int64_t c = begin; c < end; ++c) {
-      if (d_scores[c] == 0) continue;
-      const FloatVec g = hn::Set(d, d_scores[c]);
-      const FloatVec t =
-          tanh(d, hn::Add(from_query, hn::LoadU(d, tile.keys + c * tile.padded + k)));
-      const FloatVec gt = hn::Mul(g, t);
-      const FloatVec slope = hn::Mul(weight, hn::NegMulAdd(gt, t, g));
-      float* d_key = tile.d_keys + c * tile.padded + k;
-      weight_sum = hn::Add(weight_sum, gt);
-      query_sum = hn::Add(query_sum, slope);
-      hn::StoreU(hn::Add(hn::LoadU(d, d_key), slope), d, d_key);
-    }
-    hn::StoreU(weight_sum, d, tile.d_weights + k);
-    hn::StoreU(query_sum, d, d_query + k);
-  }
+// The dropout factors of a row's columns: factors[c] is 0 or 1 / (1 - probability).
+HWY_INLINE void additive_drops(const AttentionProblem& problem, const StripRow& row,
+                               float* factors) {
+  const AttentionDropout& dropout = problem.dropout;
+  const int64_t sequence = dropout.sequences ? dropout.sequences[row.b] : row.b;
+  dropout_factors(dropout.key, static_cast<uint32_t>(row.i), 0, static_cast<uint32_t>(sequence),
+                  row.first_key + row.begin, row.end - row.begin, dropout.probability,
+                  factors + row.begin);
 }
 
 }  // namespace headlight::kernels::HWY_NAMESPACE
