@@ -23,11 +23,13 @@ constexpr int64_t kBackwardRows = 96;
 // What one (sequence, query head) brings: rows copied and padded to whole vectors, rows that see
 // nothing as zeros.
 struct QuerySide {
-  float* query;     // (T x key_padded)
-  float* d_output;  // (T x value_padded), times the gate
-  float* d_query;   // (T x key_padded), summed up before the scale
-  float* delta;     // (T,): D
-  bool* finite;     // per block of rows
+  float* query;         // (T x key_padded)
+  float* d_output;      // (T x value_padded), times the gate
+  float* query_groups;  // both again as left-hand operands
+  float* d_output_groups;
+  float* d_query;  // (T x key_padded), summed up before the scale
+  float* delta;    // (T,): D
+  bool* finite;    // per block of rows
 };
 
 class Backward {
@@ -66,9 +68,11 @@ class Backward {
   void allocate() {
     const int64_t keys = tiles_ * kKeyTile;
     head_size_ = keys * (shape_.key_width + key_padded_ + shape_.value_width);
-    side_size_ = shape_.queries * (2 * key_padded_ + value_padded_ + 1);
+    group_rows_ = round_up(shape_.queries, kTileRows);
+    side_size_ = shape_.queries * (2 * key_padded_ + value_padded_ + 1) +
+                 group_rows_ * (shape_.key_width + shape_.value_width);
     worker_size_ =
-        side_size_ + kKeyTile * (key_padded_ + value_padded_) + 2 * kBackwardRows * kKeyTile;
+        side_size_ + kKeyTile * (key_padded_ + value_padded_) + 3 * kBackwardRows * kKeyTile;
     const int64_t heads = shape_.batch * shape_.kv_heads;
     const int64_t workers = execution_.threads.size();
     packed_ = execution_.arena.allocate(sizeof(float) * static_cast<size_t>(heads * head_size_));
@@ -130,11 +134,15 @@ class Backward {
   }
 
   QuerySide query_side(int worker) const {
-    float* query = worker_scratch(worker);
-    float* d_output = query + shape_.queries * key_padded_;
-    float* d_query = d_output + shape_.queries * value_padded_;
-    return {query, d_output, d_query, d_query + shape_.queries * key_padded_,
-            reinterpret_cast<bool*>(rows_finite_.get()) + worker * blocks_};
+    QuerySide side;
+    side.query = worker_scratch(worker);
+    side.d_output = side.query + shape_.queries * key_padded_;
+    side.query_groups = side.d_output + shape_.queries * value_padded_;
+    side.d_output_groups = side.query_groups + group_rows_ * shape_.key_width;
+    side.d_query = side.d_output_groups + group_rows_ * shape_.value_width;
+    side.delta = side.d_query + shape_.queries * key_padded_;
+    side.finite = reinterpret_cast<bool*>(rows_finite_.get()) + worker * blocks_;
+    return side;
   }
 
   // Rows [first, first + count) of the query side. A row that sees nothing has no part in any
@@ -153,15 +161,25 @@ class Backward {
       finite &= copy_rows(problem_.query.row(b, h, i), 0, 1, shape_.key_width, query, key_padded_);
       finite &=
           copy_rows(d_output_.row(b, h, i), 0, 1, shape_.value_width, d_output, value_padded_);
-      const float* output = ungated_row(b, h, i);
-      float sum = 0;
-      for (int64_t e = 0; e < shape_.value_width; ++e) {
-        sum += d_output[e] * output[e];
-        d_output[e] *= gate(b, h);
-      }
-      to.delta[i] = sum * gate(b, h);
+      to.delta[i] = gate(b, h) * row_dot(d_output, ungated_row(b, h, i), shape_.value_width);
+      for (int64_t e = 0; e < shape_.value_width; ++e) d_output[e] *= gate(b, h);
     }
+    pack_row_groups(to.query + first * key_padded_, key_padded_, count, shape_.key_width,
+                    to.query_groups + first * shape_.key_width);
+    pack_row_groups(to.d_output + first * value_padded_, value_padded_, count, shape_.value_width,
+                    to.d_output_groups + first * shape_.value_width);
     return finite;
+  }
+
+  static float row_dot(const float* x, const float* y, int64_t count) {
+    const FloatTag d;
+    FloatVec sums = hn::Zero(d);
+    int64_t c = 0;
+    for (; c + kLanes <= count; c += kLanes)
+      sums = hn::MulAdd(hn::LoadU(d, x + c), hn::LoadU(d, y + c), sums);
+    float sum = hn::GetLane(hn::SumOfLanes(d, sums));
+    for (; c < count; ++c) sum += x[c] * y[c];
+    return sum;
   }
 
   void key_value_head(int64_t b, int64_t g, int worker) const {
@@ -219,12 +237,12 @@ class Backward {
     const int64_t begin = strip.begin, cols = strip.end - strip.begin;
     const bool finite = side.finite[first / kBackwardRows];
     // dV_j += sum_i P_ij dO_i and dK_j += sum_i dS_ij Q_i: the strips are read by columns.
-    strip_product<TileStart::output>(
+    strip_product<TileStart::output, 1>(
         cols, value_padded_,
         {weights + begin, 1, kKeyTile, side.d_output + first * value_padded_, value_padded_, rows,
          d_values + begin * value_padded_, value_padded_, nullptr},
         finite);
-    strip_product<TileStart::output>(
+    strip_product<TileStart::output, 1>(
         cols, key_padded_,
         {d_scores + begin, 1, kKeyTile, side.query + first * key_padded_, key_padded_, rows,
          d_keys + begin * key_padded_, key_padded_, nullptr},
@@ -232,7 +250,7 @@ class Backward {
     // dQ_i += sum_j dS_ij K_j, over the keys that exist.
     const int64_t first_key = tile * kKeyTile + begin;
     const int64_t depth = std::min(cols, shape_.keys - first_key);
-    strip_product<TileStart::output>(
+    strip_product<TileStart::output, kKeyTile>(
         rows, key_padded_,
         {d_scores + begin, kKeyTile, 1, key_rows(head) + first_key * key_padded_, key_padded_,
          depth, side.d_query + first * key_padded_, key_padded_, nullptr},
@@ -245,16 +263,17 @@ class Backward {
                              KeyInterval keys, const QuerySide& side, float* weights,
                              float* d_scores) const {
     const int64_t head = b * shape_.kv_heads + h / (shape_.heads / shape_.kv_heads);
-    ScoreStrip strip{b,           h,
-                     first,       rows,
-                     0,           0,
-                     0,           side.query + first * key_padded_,
-                     key_padded_, packed_keys(head) + tile * kKeyTile * shape_.key_width,
-                     weights};
+    ScoreStrip strip{.b = b,
+                     .h = h,
+                     .first_row = first,
+                     .rows = rows,
+                     .query = side.query_groups + first * shape_.key_width,
+                     .keys = packed_keys(head) + tile * kKeyTile * shape_.key_width,
+                     .scores = weights};
     set_columns(strip, tile, keys);
     score_strip(problem_, strip, ScoreStage::masked);
     const float* values = packed_values(head) + tile * kKeyTile * shape_.value_width;
-    panel_product(side.d_output + first * value_padded_, value_padded_, rows, values,
+    panel_product(side.d_output_groups + first * shape_.value_width, rows, values,
                   shape_.value_width, strip.begin, strip.end, d_scores);
     for (int64_t r = 0; r < rows; ++r)
       row_gradient(strip, r, side.delta[first + r], d_scores + r * kKeyTile);
@@ -292,19 +311,13 @@ class Backward {
 
   // From the capped score back to the scaled one: dS *= 1 - tanh^2. The capped score is computed
   // again, before bias and masks.
-  void through_cap(const ScoreStrip& strip, float* d_scores) const {
-    float capped[kKeyTile];
+  void through_cap(ScoreStrip strip, float* d_scores) const {
+    strip.scores = d_scores + kBackwardRows * kKeyTile;
+    score_strip(problem_, strip, ScoreStage::capped);
     for (int64_t r = 0; r < strip.rows; ++r) {
-      ScoreStrip row = strip;
-      row.first_row += r;
-      row.query += r * strip.query_stride;
-      row.rows = 1;
-      row.scores = capped;
-      score_strip(problem_, row, ScoreStage::capped);
-      for (int64_t c = strip.begin; c < strip.end; ++c) {
-        const float tanh = capped[c] / problem_.softcap;
-        float& d_score = d_scores[r * kKeyTile + c];
-        if (d_score != 0.0f) d_score *= 1.0f - tanh * tanh;
+      for (int64_t c = r * kKeyTile + strip.begin; c < r * kKeyTile + strip.end; ++c) {
+        const float tanh = strip.scores[c] / problem_.softcap;
+        if (d_scores[c] != 0.0f) d_scores[c] *= 1.0f - tanh * tanh;
       }
     }
   }
@@ -321,11 +334,7 @@ class Backward {
         float sum = 0;
         for (int64_t i = 0; i < live_queries(shape_, problem_.mask, b); ++i) {
           if (outputs_.row_sum[row_index(b, h, i)] == 0) continue;
-          const float* d_row = d_output_.row(b, h, i);
-          const float* output = ungated_row(b, h, i);
-          float row = 0;
-          for (int64_t e = 0; e < shape_.value_width; ++e) row += d_row[e] * output[e];
-          sum += row;
+          sum += row_dot(d_output_.row(b, h, i), ungated_row(b, h, i), shape_.value_width);
         }
         gradients_.gates[b * problem_.gate_batch_stride + h] += sum;
       });
@@ -339,7 +348,7 @@ class Backward {
   const AttentionGradients& gradients_;
   const AttentionShape& shape_;
   std::vector<KeyInterval> needed_;  // per sequence: only what some row may see is packed
-  int64_t tiles_ = 0, blocks_ = 0, key_padded_ = 0, value_padded_ = 0;
+  int64_t tiles_ = 0, blocks_ = 0, group_rows_ = 0, key_padded_ = 0, value_padded_ = 0;
   int64_t head_size_ = 0, side_size_ = 0, worker_size_ = 0;
   tensor::Block packed_, keys_finite_, scratch_, rows_finite_;
 };

@@ -127,15 +127,18 @@ class Forward {
     const KeyInterval keys = visible_keys(shape_, problem_.mask, b, first, live - first);
     if (keys.first < keys.last) {
       const PackedHead head = packed_head(b, h, worker);
-      // Rows far apart would fall on the same few cache sets.
-      copy_rows(problem_.query.row(b, h, first), problem_.query.row_stride, live - first,
-                shape_.key_width, query, shape_.key_width);
+      pack_row_groups(problem_.query.row(b, h, first), problem_.query.row_stride, live - first,
+                      shape_.key_width, query);
       for (int64_t tile = keys.first / kKeyTile; tile * kKeyTile < keys.last; ++tile) {
         const int64_t step = sees_all(b, first, live, tile) ? kStripRows : kTileRows;
         for (int64_t row = first; row < live; row += step) {
-          attend_strip({b, h, row, std::min(step, live - row), 0, 0, 0,
-                        query + (row - first) * shape_.key_width, shape_.key_width,
-                        head.keys + tile * kKeyTile * shape_.key_width, scores},
+          attend_strip({.b = b,
+                        .h = h,
+                        .first_row = row,
+                        .rows = std::min(step, live - row),
+                        .query = query + (row - first) * shape_.key_width,
+                        .keys = head.keys + tile * kKeyTile * shape_.key_width,
+                        .scores = scores},
                        tile, head, states + (row - first), sums + (row - first) * value_padded_);
         }
       }
@@ -194,7 +197,7 @@ class Forward {
                                 value_padded_,
                                 factors};
     const bool finite = values_in_place_ || head.finite[strip.first_key / kKeyTile];
-    strip_product<TileStart::scaled_output>(strip.rows, value_padded_, operands, finite);
+    strip_product<TileStart::scaled_output, kKeyTile>(strip.rows, value_padded_, operands, finite);
   }
 
   void finish_row(int64_t b, int64_t h, int64_t i, const RowState& state, const float* sums) const {

@@ -33,9 +33,15 @@ class Scores {
         out_(out),
         out_stride_(out_stride) {}
 
-  // One key tile against all rows asked for. `packed` and `scores` are scratch for a tile of keys
-  // and a strip.
-  void run_tile(int64_t tile, float* packed, float* scores) const {
+  // Floats of scratch for run_tile: a tile of keys, a group of rows, a strip of scores.
+  static int64_t scratch_size(const AttentionShape& shape) {
+    return kKeyTile * shape.key_width + kTileRows * (shape.key_width + kKeyTile);
+  }
+
+  // One key tile against all rows asked for.
+  void run_tile(int64_t tile, float* packed) const {
+    float* group = packed + kKeyTile * problem_.shape.key_width;
+    float* scores = group + kTileRows * problem_.shape.key_width;
     const AttentionShape& shape = problem_.shape;
     const int64_t g = request_.head / (shape.heads / shape.kv_heads);
     const PackedKeys& keys = problem_.packed_keys;
@@ -49,17 +55,15 @@ class Scores {
     }
     for (int64_t row = 0; row < request_.row_count; row += kTileRows) {
       const int64_t first = request_.first_row + row;
-      ScoreStrip strip{request_.batch,
-                       request_.head,
-                       first,
-                       std::min<int64_t>(kTileRows, request_.row_count - row),
-                       0,
-                       0,
-                       0,
-                       problem_.query.row(request_.batch, request_.head, first),
-                       problem_.query.row_stride,
-                       tile_keys,
-                       scores};
+      ScoreStrip strip{.b = request_.batch,
+                       .h = request_.head,
+                       .first_row = first,
+                       .rows = std::min<int64_t>(kTileRows, request_.row_count - row),
+                       .query = group,
+                       .keys = tile_keys,
+                       .scores = scores};
+      pack_row_groups(problem_.query.row(request_.batch, request_.head, first),
+                      problem_.query.row_stride, strip.rows, shape.key_width, group);
       set_columns(strip, tile, {0, shape.keys});
       const bool weights = request_.stage == ScoreStage::weights;
       score_strip(problem_, strip, weights ? ScoreStage::masked : request_.stage);
@@ -92,14 +96,13 @@ void run_scores(const Execution& execution, const AttentionProblem& problem,
                 const ScoreRequest& request, const float* row_max, const float* row_sum, float* out,
                 int64_t out_stride) {
   const Scores scores(problem, request, row_max, row_sum, out, out_stride);
-  const int64_t worker_size = kKeyTile * (problem.shape.key_width + kTileRows);
+  const int64_t worker_size = Scores::scratch_size(problem.shape);
   const tensor::Block block = execution.arena.allocate(
       sizeof(float) * static_cast<size_t>(worker_size * execution.threads.size()));
   float* scratch = reinterpret_cast<float*>(block.get());
   const int64_t tiles = round_up(problem.shape.keys, kKeyTile) / kKeyTile;
   execution.threads.parallel_for(tiles, [&](int64_t tile, int worker) {
-    float* packed = scratch + worker * worker_size;
-    scores.run_tile(tile, packed, packed + kKeyTile * problem.shape.key_width);
+    scores.run_tile(tile, scratch + worker * worker_size);
   });
 }
 

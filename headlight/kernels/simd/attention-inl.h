@@ -59,25 +59,35 @@ HWY_INLINE void pack_panels(const float* rows, int64_t row_stride, int64_t count
   }
 }
 
-// out (rows x columns [begin, end)) = a (rows x depth) * panels (depth x kKeyPanel each); out has
-// rows of kKeyTile. Not inlined, as strip_product.
-inline HWY_NOINLINE void panel_product(const float* a, int64_t a_stride, int64_t rows,
-                                       const float* panels, int64_t depth, int64_t begin,
-                                       int64_t end, float* out) {
+// Rows as left-hand operands read them: groups of kTileRows, each (width x kTileRows). `to` has
+// room for whole groups.
+HWY_INLINE void pack_row_groups(const float* rows, int64_t row_stride, int64_t count, int64_t width,
+                                float* to) {
+  for (int64_t r = 0; r < count; r += kTileRows, to += kTileRows * width) {
+    pack_panel(
+        {rows + r * row_stride, width, 1, std::min<int64_t>(kTileRows, count - r), row_stride}, to,
+        kTileRows);
+  }
+}
+
+// out (rows x columns [begin, end)) = groups (rows x depth, by pack_row_groups) * panels (depth x
+// kKeyPanel each); out has rows of kKeyTile. Not inlined, as strip_product.
+inline HWY_NOINLINE void panel_product(const float* groups, int64_t rows, const float* panels,
+                                       int64_t depth, int64_t begin, int64_t end, float* out) {
   for (int64_t c = begin; c < end; c += kTileCols) {
     const float* panel = panels + c / kKeyPanel * kKeyPanel * depth + c % kKeyPanel;
     for (int64_t r = 0; r < rows; r += kTileRows) {
-      tile_of<kTileVectors, TileStart::zero>(std::min<int64_t>(kTileRows, rows - r),
-                                             {a + r * a_stride, a_stride, 1, panel, kKeyPanel,
-                                              depth, out + r * kKeyTile + c, kKeyTile, nullptr});
+      tile_of<kTileVectors, TileStart::zero, 1>(std::min<int64_t>(kTileRows, rows - r),
+                                                {groups + r * depth, 1, kTileRows, panel, kKeyPanel,
+                                                 depth, out + r * kKeyTile + c, kKeyTile, nullptr});
     }
   }
 }
 
 // c (m x cols) = start + a (m x depth) * b (depth x cols) for rows in groups of kTileRows and whole
-// vectors of columns. a, b and c as in TileOperands; m need not be at most kTileRows here. Not
-// inlined: it holds a register tile for every number of rows.
-template <TileStart kStart>
+// vectors of columns. a, b and c as in TileOperands; m need not be at most kTileRows here.
+// kARowStride is a's row stride. Not inlined: it holds a register tile for every number of rows.
+template <TileStart kStart, int kARowStride>
 HWY_NOINLINE void strip_product(int64_t m, int64_t cols, const TileOperands& o) {
   for (int64_t c = 0; c < cols; c += kTileCols) {
     for (int64_t r = 0; r < m; r += kTileRows) {
@@ -88,9 +98,9 @@ HWY_NOINLINE void strip_product(int64_t m, int64_t cols, const TileOperands& o) 
       if constexpr (kStart == TileStart::scaled_output) part.row_factors += r;
       const int64_t rows = std::min<int64_t>(kTileRows, m - r);
       if (cols - c >= kTileCols) {
-        tile_of<kTileVectors, kStart>(rows, part);
+        tile_of<kTileVectors, kStart, kARowStride>(rows, part);
       } else {
-        tile_of<1, kStart>(rows, part);
+        tile_of<1, kStart, kARowStride>(rows, part);
       }
     }
   }
@@ -115,10 +125,10 @@ HWY_NOINLINE void strip_product_skipping_zeros(int64_t m, int64_t cols, const Ti
   }
 }
 
-template <TileStart kStart>
+template <TileStart kStart, int kARowStride>
 void strip_product(int64_t m, int64_t cols, const TileOperands& o, bool finite) {
   if (finite) {
-    strip_product<kStart>(m, cols, o);
+    strip_product<kStart, kARowStride>(m, cols, o);
   } else {
     strip_product_skipping_zeros<kStart>(m, cols, o);
   }
@@ -128,14 +138,13 @@ void strip_product(int64_t m, int64_t cols, const TileOperands& o, bool finite) 
 // begin and end are multiples of kColumnUnit. scores[r * kKeyTile + c] is row first_row + r, key
 // first_key + c.
 struct ScoreStrip {
-  int64_t b, h;
-  int64_t first_row, rows;
-  int64_t first_key;
-  int64_t begin, end;
-  const float* query;  // of first_row
-  int64_t query_stride;
-  const float* keys;  // the panels of the tile
-  float* scores;
+  int64_t b = 0, h = 0;
+  int64_t first_row = 0, rows = 0;
+  int64_t first_key = 0;
+  int64_t begin = 0, end = 0;
+  const float* query = nullptr;  // from first_row on, by pack_row_groups
+  const float* keys = nullptr;   // the panels of the tile
+  float* scores = nullptr;
 };
 
 // Restricts a strip over tile `tile` to the columns that hold keys of the interval.
@@ -172,8 +181,7 @@ HWY_INLINE float scale_row(float scale, int64_t begin, int64_t end, float* HWY_R
 // each row's largest score is written there.
 inline void score_strip(const AttentionProblem& problem, const ScoreStrip& s, ScoreStage stage,
                         float* largest = nullptr) {
-  panel_product(s.query, s.query_stride, s.rows, s.keys, problem.shape.key_width, s.begin, s.end,
-                s.scores);
+  panel_product(s.query, s.rows, s.keys, problem.shape.key_width, s.begin, s.end, s.scores);
   if (stage == ScoreStage::raw) return;
   const AttentionMask& mask = problem.mask;
   const bool element_masks = mask.bias || mask.keep || mask.forbid;
