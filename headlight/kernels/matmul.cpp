@@ -210,6 +210,15 @@ void copy_tile(const float* from, int64_t from_stride, float* to, int64_t to_str
                 static_cast<size_t>(cols) * sizeof(float));
 }
 
+template <int kARowStride>
+void run_tile(const TileOperands& o, int64_t rows, bool from_output) {
+  if (from_output) {
+    tile_of<kTileVectors, TileStart::output, kARowStride>(rows, o);
+  } else {
+    tile_of<kTileVectors, TileStart::zero, kARowStride>(rows, o);
+  }
+}
+
 // The sums of one tile over one slice, in c or, where c has fewer columns than the tile, by way of
 // `edge`.
 void sum_tile(TileOperands o, int64_t rows, int64_t cols, bool from_output, float* edge) {
@@ -221,10 +230,10 @@ void sum_tile(TileOperands o, int64_t rows, int64_t cols, bool from_output, floa
     o.c = edge;
     o.c_stride = kTileCols;
   }
-  if (from_output) {
-    tile_of<kTileVectors, TileStart::output>(rows, o);
+  if (o.a_row_stride == 1) {
+    run_tile<1>(o, rows, from_output);
   } else {
-    tile_of<kTileVectors, TileStart::zero>(rows, o);
+    run_tile<0>(o, rows, from_output);
   }
   if (cols < kTileCols) copy_tile(edge, kTileCols, c, c_stride, rows, cols);
 }
