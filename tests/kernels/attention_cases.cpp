@@ -327,6 +327,12 @@ ReferenceRun run_reference(const AttentionCase& c) {
     run.backward = kernels::reference::attention_backward(in, run.forward, c.d_output.data());
   }
   run.d_gates.assign(c.gates.size(), 0);
+  for (size_t n = 0; n < c.d_output.size() && !c.gates.empty(); ++n) {
+    run.summed += std::abs(c.d_output[n] * run.forward.ungated[n]);
+  }
+  for (size_t n = 0; n < run.backward.scores.size() && !c.bias.empty(); ++n) {
+    run.summed += std::abs(run.backward.scores[n]);
+  }
   run.d_bias.assign(c.bias.size(), 0);
   const AttentionShape& s = c.shape;
   for (int64_t b = 0; b < s.batch; ++b) {
