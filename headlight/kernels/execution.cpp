@@ -1,7 +1,7 @@
 // Instruction sets by name, over Highway's target bits.
 #include "headlight/kernels/execution.h"
 
-#include <hwy/targets.h>
+#include <hwy/highway.h>
 
 #include <iterator>
 
@@ -15,9 +15,12 @@ struct Target {
 constexpr Target kTargets[] = {
     {"avx512", HWY_AVX3}, {"avx2", HWY_AVX2}, {"sse4", HWY_SSE4}, {"scalar", HWY_SCALAR}};
 
+// Those the machine has (or is limited to) and this program was built for.
+int64_t usable_targets() { return hwy::SupportedTargets() & HWY_TARGETS; }
+
 int64_t machine_targets() {
   hwy::SetSupportedTargetsForTest(0);  // 0: detect again
-  return hwy::SupportedTargets();
+  return usable_targets();
 }
 
 }  // namespace
@@ -34,7 +37,7 @@ std::vector<std::string> simd_targets() {
 
 std::string simd_target() {
   for (const Target& target : kTargets) {
-    if ((hwy::SupportedTargets() & target.bit) != 0) return target.name;
+    if ((usable_targets() & target.bit) != 0) return target.name;
   }
   return "scalar";
 }
