@@ -7,6 +7,7 @@
 namespace headlight::tests {
 namespace {
 
+using autograd::AttentionOptions;
 using autograd::Context;
 using autograd::Value;
 using tensor::Shape;
@@ -163,7 +164,7 @@ TEST_F(Observing, shows_no_nan_that_hides_behind_the_mask) {
   EXPECT_EQ(floats(notebook.seen.at("weighted_values")), (std::vector<float>{3, 0}));
 }
 
-TEST_F(Observing, sees_the_scores_of_a_cache_too) {
+TEST_F(Observing, a_cache_sees_what_it_would_without) {
   const int64_t per_head = kernels::packed_keys_size(kKeys, kWidth);
   std::vector<float> packed(static_cast<size_t>(kBatch * kHeads / 2 * per_head));
   const tensor::ConstHeadsView rows = key.data().heads(kHeads / 2);
@@ -185,13 +186,40 @@ TEST_F(Observing, sees_the_scores_of_a_cache_too) {
   context.observer = &cached;
   const Tensor output = cached_attention(context, query.data(), cache, options());
   EXPECT_EQ(floats(output), floats(expected.data()));
+  EXPECT_EQ(cached.seen.size(), plain.seen.size());
   for (const auto& [place, seen] : plain.seen) {
-    if (place.ends_with(".key")) {
-      EXPECT_FALSE(cached.seen.contains(place));
-    } else {
-      EXPECT_EQ(floats(cached.seen.at(place)), floats(seen)) << place;
+    EXPECT_EQ(cached.seen.at(place).shape(), seen.shape()) << place;
+    EXPECT_EQ(floats(cached.seen.at(place)), floats(seen)) << place;
+  }
+}
+
+TEST_F(Observing, of_additive_scoring_sees_its_own_scores_and_changes_no_bit) {
+  const Value weights = random_leaf({3}, 7);
+  const Value one_query = random_leaf({1, 2, 3}, 5);
+  const Value one_key = random_leaf({1, 4, 3}, 6);
+  const AttentionOptions options{.causal = true, .gates = leaf({1}, {0.5F}), .place = "a"};
+  Context context = inference_context();
+  const std::vector<float> alone =
+      floats(additive_attention(context, one_query, one_key, one_key, weights, options).data());
+  Notebook notebook([](std::string_view) { return true; });
+  context.observer = &notebook;
+  EXPECT_EQ(
+      floats(additive_attention(context, one_query, one_key, one_key, weights, options).data()),
+      alone);
+  EXPECT_FALSE(notebook.seen.contains("a.capped_scores"));
+  for (int64_t i = 0; i < 2; ++i) {
+    for (int64_t j = 0; j < 4; ++j) {
+      float score = 0;
+      for (int64_t d = 0; d < 3; ++d) {
+        score += at(weights.data(), {d}) *
+                 std::tanh(at(one_query.data(), {0, i, d}) + at(one_key.data(), {0, j, d}));
+      }
+      EXPECT_NEAR(at(notebook.seen.at("a.scores"), {0, 0, i, j}), score, 1e-5);
+      EXPECT_NEAR(at(notebook.seen.at("a.head.0.scaled_scores"), {0, i, j}), score, 1e-5);
     }
   }
+  EXPECT_EQ(at(notebook.seen.at("a.weights"), {0, 0, 0, 0}), 1);
+  EXPECT_FLOAT_EQ(at(notebook.seen.at("a.head_output"), {0, 0, 1, 2}) / 2, alone[5]);
 }
 
 TEST_F(Observing, of_a_layer_norm_sees_its_statistics) {

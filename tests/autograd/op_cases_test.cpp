@@ -8,6 +8,9 @@
 #include <numeric>
 
 namespace headlight::tests {
+
+void PrintTo(const Op& op, std::ostream* out) { *out << op.name; }
+
 namespace {
 
 using autograd::Context;

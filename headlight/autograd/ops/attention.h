@@ -51,7 +51,7 @@ struct CachedKeyValues {
   int64_t key_width = 0;
   tensor::Tensor values;  // (B, Hkv, S, E), the last axis adjacent
 };
-// The same without gradients. `key` is not observed here: who fills the cache has it.
+// The same without gradients.
 tensor::Tensor cached_attention(Context& context, const tensor::Tensor& query,
                                 const CachedKeyValues& cache, const AttentionOptions& options = {});
 

@@ -26,7 +26,7 @@ class AttentionReport {
     const kernels::AttentionShape& s = inputs_.shape;
     const int64_t kv_head = head < 0 ? head : head / (s.heads / s.kv_heads);
     show_heads(prefix, "query", inputs_.query, s.heads, head);
-    if (inputs_.key.defined()) show_heads(prefix, "key", inputs_.key, s.kv_heads, kv_head);
+    show_key(prefix, kv_head);
     show_heads(prefix, "value", inputs_.value, s.kv_heads, kv_head);
     show_scores(prefix, "scores", ScoreStage::raw, head);
     show_scores(prefix, "scaled_scores", ScoreStage::scaled, head);
@@ -60,6 +60,31 @@ class AttentionReport {
                   int64_t head) {
     const std::string place = place_name(prefix, name);
     if (wants(place)) context_.observer->see(place, select(x, heads, head));
+  }
+
+  void show_key(std::string_view prefix, int64_t kv_head) {
+    if (inputs_.key.defined()) {
+      show_heads(prefix, "key", inputs_.key, inputs_.shape.kv_heads, kv_head);
+    } else if (const std::string place = place_name(prefix, "key"); wants(place)) {
+      context_.observer->see(place, select(unpacked_keys(), inputs_.shape.kv_heads, kv_head));
+    }
+  }
+
+  // The keys of a cache, (B, Hkv, S, D).
+  Tensor unpacked_keys() const {
+    const kernels::AttentionShape& s = inputs_.shape;
+    const kernels::PackedKeys& packed = inputs_.packed_keys;
+    Tensor keys = Tensor::uninitialized(context_.arena, DType::f32,
+                                        {s.batch, s.kv_heads, s.keys, s.key_width});
+    float* to = keys.data<float>();
+    for (int64_t head = 0; head < s.batch * s.kv_heads; ++head) {
+      const float* from = packed.data + head / s.kv_heads * packed.batch_stride +
+                          head % s.kv_heads * packed.head_stride;
+      for (int64_t i = 0; i < s.keys * s.key_width; ++i) {
+        *to++ = from[kernels::packed_key_index(i / s.key_width, i % s.key_width, s.key_width)];
+      }
+    }
+    return keys;
   }
 
   // x is (B, H, T).
