@@ -40,9 +40,9 @@ namespace headlight::kernels::HWY_NAMESPACE {
 // while it meets the panels of the group.
 constexpr int64_t kSliceDepth = 1024;
 constexpr int64_t kGroupBytes = 640 << 10;
-// With so few tiles of rows that plain b is hardly used again, a group is one panel whose slice
-// stays in the first-level cache.
-constexpr int64_t kFewTiles = 4;
+// With so few rows that plain b is hardly used again, a group is one panel whose slice stays in the
+// first-level cache.
+constexpr int64_t kFewRows = 48;
 constexpr int64_t kShallowDepth = 256;
 // Blocks of c: enough of them for the threads, each of so many tiles of rows and multiply-adds that
 // it is worth a task.
@@ -84,7 +84,7 @@ struct Cut {
 void cut_few(int64_t k, int64_t panels, Cut& cut) {
   cut.slice_depth = even_piece(k, cut.b_packed ? kSliceDepth : kShallowDepth, 8);
   cut.group_panels = 1;
-  cut.block_rows = kFewTiles * kTileRows;
+  cut.block_rows = kFewRows;
   cut.block_panels = std::clamp<int64_t>(kTaskWork / ((k + 1) * kTileRows * kTileCols), 1, panels);
 }
 
@@ -108,8 +108,8 @@ Cut cut_of(const Product& p) {
   Cut cut{};
   cut.pack_a = p.a.rows > 1 && p.a.col_stride != 1;
   cut.b_packed = p.panels != nullptr;
-  const int64_t few_tiles = cut.b_packed ? 1 : kFewTiles;
-  if (p.c.rows <= few_tiles * kTileRows && !cut.pack_a) {
+  const int64_t few_rows = cut.b_packed ? kTileRows : kFewRows;
+  if (p.c.rows <= few_rows && !cut.pack_a) {
     cut.b_in_place = !cut.b_packed && p.b.col_stride == 1;
     cut_few(p.a.cols, panels, cut);
   } else {
@@ -120,8 +120,12 @@ Cut cut_of(const Product& p) {
   return cut;
 }
 
-// Rows of a tile: even, so that 16 rows are 8 + 8 rather than 12 + 4.
-int64_t tile_rows_of(int64_t rows) { return even_piece(rows, kTileRows, 1); }
+// Rows of a tile: as many as fit, since the first tile has to wait for b anyway; even ones where
+// the last would be left with so few rows that it waits for its own multiply-adds.
+int64_t tile_rows_of(int64_t rows) {
+  constexpr int64_t kBusyRows = 4;
+  return rows % kTileRows >= kBusyRows ? kTileRows : even_piece(rows, kTileRows, 1);
+}
 
 // Part of a block: some rows, a group of panels, a slice of k.
 struct Part {
