@@ -145,27 +145,55 @@ TEST(AdditiveAttention, of_a_row_that_sees_nothing_is_zero_with_zero_gradients) 
   for (const float x : run.row_max) EXPECT_EQ(x, -std::numeric_limits<float>::infinity());
 }
 
+// The case as a problem for direct calls; keeps the memory.
+struct PlainProblem {
+  explicit PlainProblem(const AttentionCase& c)
+      : query(rounded(c.query)),
+        key(rounded(c.key)),
+        value(rounded(c.value)),
+        d_output(rounded(c.d_output)),
+        score_weights(rounded(c.score_weights)) {
+    problem.shape = c.shape;
+    problem.query = {query.data(), 0, 0, c.shape.key_width};
+    problem.key = {key.data(), 0, 0, c.shape.key_width};
+    problem.value = {value.data(), 0, 0, c.shape.value_width};
+    problem.mask = c.mask();
+  }
+
+  std::vector<float> query, key, value, d_output, score_weights;
+  kernels::AttentionProblem problem;
+};
+
+TEST(AdditiveAttention, gives_the_score_weights_their_gradient_without_the_others) {
+  const AttentionCase c = plain_case(9, 140);
+  const PlainProblem plain(c);
+  base::ThreadPool threads(2);
+  tensor::Arena arena;
+  std::vector<float> output(9 * 8), row_max(9), row_sum(9), d_score_weights(8);
+  const kernels::AttentionOutputs outputs{
+      {output.data(), 0, 0, 8}, {}, row_max.data(), row_sum.data()};
+  kernels::additive_attention_forward({threads, arena}, plain.problem, plain.score_weights.data(),
+                                      outputs);
+  kernels::additive_attention_backward({threads, arena}, plain.problem, plain.score_weights.data(),
+                                       outputs, {plain.d_output.data(), 0, 0, 8}, {},
+                                       d_score_weights.data());
+  EXPECT_TRUE(same_bits(d_score_weights, run_kernels(c, {.backward = true}).d_score_weights));
+}
+
 TEST(AdditiveAttention, shows_raw_and_masked_scores_of_chosen_rows) {
   AttentionCase c = plain_case(9, 140);
   c.causal = true;
   c.past = {120};
+  const PlainProblem plain(c);
   base::ThreadPool threads(2);
   tensor::Arena arena;
-  const auto query = rounded(c.query), key = rounded(c.key), value = rounded(c.value);
-  const auto score_weights = rounded(c.score_weights);
-  kernels::AttentionProblem problem;
-  problem.shape = c.shape;
-  problem.query = {query.data(), 0, 0, 8};
-  problem.key = {key.data(), 0, 0, 8};
-  problem.value = {value.data(), 0, 0, 8};
-  problem.mask = c.mask();
   kernels::reference::AttentionInputs<double> in;
   in.shape = c.shape, in.mask = c.mask();
   in.query = c.query.data(), in.key = c.key.data();
   for (const auto stage : {kernels::ScoreStage::raw, kernels::ScoreStage::scaled,
                            kernels::ScoreStage::capped, kernels::ScoreStage::masked}) {
     std::vector<float> scores(3 * 150, -7);
-    kernels::additive_attention_scores({threads, arena}, problem, score_weights.data(),
+    kernels::additive_attention_scores({threads, arena}, plain.problem, plain.score_weights.data(),
                                        {stage, 0, 0, 4, 3}, nullptr, nullptr, scores.data(), 150);
     for (int64_t row = 0; row < 3; ++row) {
       for (int64_t j = 0; j < 150; ++j) {
