@@ -6,6 +6,7 @@
 #include "headlight/kernels/activation.h"
 #include "headlight/kernels/additive_attention.h"
 #include "headlight/kernels/attention.h"
+#include "headlight/kernels/attention_parts.h"
 #include "headlight/kernels/cross_entropy.h"
 #include "headlight/kernels/elementwise.h"
 #include "headlight/kernels/execution.h"

@@ -64,6 +64,8 @@ TEST_F(Refusal, of_norms_names_weight_bias_and_residual) {
             "residual_norm (residual): shape is [1, 512], the input is [2, 512]");
   EXPECT_EQ(error_of([&] { residual_norm(context, x, x, Value(), Value()); }),
             "residual_norm (weight): is missing");
+  EXPECT_EQ(error_of([&] { layer_norm(context, x, zeros({512}), Value(), {.epsilon = -1}); }),
+            "layer_norm (epsilon): is -1.000000, it must be at least 0");
 }
 
 TEST_F(Refusal, of_embedding_names_the_id_and_the_table) {

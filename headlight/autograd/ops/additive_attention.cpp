@@ -52,6 +52,23 @@ void check_additive(const Value& query, const Value& score_weights,
   }
 }
 
+AttentionResults run(Context& context, const AttentionInputs& inputs, const float* weights,
+                     std::string_view place, bool record) {
+  const bool keeps_ungated = inputs.gates.defined() && (record || context.observer != nullptr);
+  AttentionResults results(context, inputs, keeps_ungated);
+  const kernels::AttentionProblem problem = inputs.problem();
+  kernels::additive_attention_forward(context.execution(), problem, weights, results.outputs(1));
+  if (context.observer == nullptr) return results;
+  observe_attention(context, place, inputs, results,
+                    [&](const kernels::ScoreRequest& request, float* out, int64_t out_stride) {
+                      kernels::additive_attention_scores(context.execution(), problem, weights,
+                                                         request, results.row_max.data<float>(),
+                                                         results.row_sum.data<float>(), out,
+                                                         out_stride);
+                    });
+  return results;
+}
+
 }  // namespace
 
 Value additive_attention(Context& context, const Value& query, const Value& key, const Value& value,
@@ -63,18 +80,8 @@ Value additive_attention(Context& context, const Value& query, const Value& key,
   set_attention_options(context, kName, inputs, options, gates);
   const bool record =
       recording(context, {&query, &key, &value, &score_weights, &options.bias, &gates});
-  AttentionResults results(context, inputs,
-                           gates.defined() && (record || context.observer != nullptr));
-  const float* weights = score_weights.data().data<float>();
-  const kernels::AttentionProblem problem = inputs.problem();
-  kernels::additive_attention_forward(context.execution(), problem, weights, results.outputs(1));
-  observe_attention(context, options.place, inputs, results,
-                    [&](const kernels::ScoreRequest& request, float* out, int64_t out_stride) {
-                      kernels::additive_attention_scores(context.execution(), problem, weights,
-                                                         request, results.row_max.data<float>(),
-                                                         results.row_sum.data<float>(), out,
-                                                         out_stride);
-                    });
+  AttentionResults results =
+      run(context, inputs, score_weights.data().data<float>(), options.place, record);
   if (!record) return Value::leaf(results.output);
   auto node = std::make_unique<AdditiveAttentionNode>();
   const Tensor output = results.output;

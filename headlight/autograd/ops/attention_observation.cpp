@@ -77,12 +77,10 @@ class AttentionReport {
     Tensor keys = Tensor::uninitialized(context_.arena, DType::f32,
                                         {s.batch, s.kv_heads, s.keys, s.key_width});
     float* to = keys.data<float>();
-    for (int64_t head = 0; head < s.batch * s.kv_heads; ++head) {
+    for (int64_t head = 0; head < s.batch * s.kv_heads; ++head, to += s.keys * s.key_width) {
       const float* from = packed.data + head / s.kv_heads * packed.batch_stride +
                           head % s.kv_heads * packed.head_stride;
-      for (int64_t i = 0; i < s.keys * s.key_width; ++i) {
-        *to++ = from[kernels::packed_key_index(i / s.key_width, i % s.key_width, s.key_width)];
-      }
+      kernels::unpack_keys(from, s.keys, s.key_width, to);
     }
     return keys;
   }
@@ -127,34 +125,26 @@ class AttentionReport {
     if (wants(place)) context_.observer->see(place, reconstruct(stage, head, rows_at(place)));
   }
 
-  // (B, H, rows, S, E) or (B, rows, S, E): weight times value; zero where the weight is, whatever
-  // hides behind the mask.
+  // (B, H, rows, S, E) or (B, rows, S, E).
   void show_weighted_values(std::string_view prefix, int64_t head) {
     const std::string place = place_name(prefix, "weighted_values");
     if (!wants(place)) return;
+    const kernels::AttentionShape& s = inputs_.shape;
     const RowRange rows = rows_at(place);
     const Tensor weights = reconstruct(ScoreStage::weights, head, rows);
     std::vector<int64_t> sizes(weights.shape().sizes().begin(), weights.shape().sizes().end());
-    sizes.push_back(inputs_.shape.value_width);
+    sizes.push_back(s.value_width);
     Tensor out = Tensor::uninitialized(context_.arena, DType::f32, Shape(sizes));
-    const int64_t per_head = rows.count * inputs_.shape.keys;
-    for (int64_t i = 0; i * per_head < weights.elements(); ++i) {
-      const int64_t heads = head < 0 ? inputs_.shape.heads : 1;
-      weigh(weights.data<float>() + i * per_head, i / heads, head < 0 ? i % heads : head, rows,
-            out.data<float>() + i * per_head * inputs_.shape.value_width);
+    const tensor::ConstHeadsView values = inputs_.value.heads(s.kv_heads);
+    const int64_t heads = head < 0 ? s.heads : 1;
+    const int64_t per_head = rows.count * s.keys;
+    for (int64_t i = 0; i < s.batch * heads; ++i) {
+      const int64_t kv_head = (head < 0 ? i % heads : head) / (s.heads / s.kv_heads);
+      kernels::weigh_values({rows.count, s.keys, s.value_width},
+                            weights.data<float>() + i * per_head, values.row(i / heads, kv_head, 0),
+                            values.row_stride, out.data<float>() + i * per_head * s.value_width);
     }
     context_.observer->see(place, out);
-  }
-
-  void weigh(const float* weights, int64_t batch, int64_t head, const RowRange& rows, float* out) {
-    const kernels::AttentionShape& s = inputs_.shape;
-    const tensor::ConstHeadsView values = inputs_.value.heads(s.kv_heads);
-    for (int64_t i = 0; i < rows.count * s.keys; ++i) {
-      const float* value = values.row(batch, head / (s.heads / s.kv_heads), i % s.keys);
-      for (int64_t e = 0; e < s.value_width; ++e) {
-        *out++ = weights[i] == 0 ? 0 : weights[i] * value[e];
-      }
-    }
   }
 
   Context& context_;
@@ -167,7 +157,6 @@ class AttentionReport {
 
 void observe_attention(Context& context, std::string_view place, const AttentionInputs& inputs,
                        const AttentionResults& results, const ScoreFunction& scores) {
-  if (context.observer == nullptr) return;
   AttentionReport report(context, inputs, results, scores);
   report.deliver(place, -1);
   for (int64_t head = 0; head < inputs.shape.heads; ++head) {

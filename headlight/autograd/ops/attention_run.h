@@ -23,7 +23,7 @@ struct AttentionResults {
 // its additive twin, with the problem bound.
 using ScoreFunction =
     std::function<void(const kernels::ScoreRequest& request, float* out, int64_t out_stride)>;
-// Delivers what the Context's observer wants of this run at `place`.
+// Delivers what the Context's observer, which must be there, wants of this run at `place`.
 void observe_attention(Context& context, std::string_view place, const AttentionInputs& inputs,
                        const AttentionResults& results, const ScoreFunction& scores);
 

@@ -25,7 +25,7 @@ struct LayerNormNode : Node {
 
 Value layer_norm(Context& context, const Value& x, const Value& weight, const Value& bias,
                  const LayerNormOptions& options) {
-  check_normalization("layer_norm", x, weight, bias);
+  check_normalization("layer_norm", x, weight, bias, options);
   Tensor y = Tensor::uninitialized(context.arena, tensor::DType::f32, x.shape());
   Normalization normalization(context, x.data(), weight, bias);
   kernels::layer_norm_forward(context.execution(), x.data().matrix(), weight.data().data<float>(),

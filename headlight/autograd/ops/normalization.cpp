@@ -20,11 +20,15 @@ tensor::Shape statistics_shape(const Tensor& rows) {
 }  // namespace
 
 void check_normalization(std::string_view operation, const Value& x, const Value& weight,
-                         const Value& bias) {
+                         const Value& bias, const LayerNormOptions& options) {
   check_rows(operation, "input", x.data());
   const std::string expected = "input rows have " + std::to_string(x.size(-1));
   check_vector(operation, "weight", weight.data(), x.size(-1), expected);
   if (bias.defined()) check_vector(operation, "bias", bias.data(), x.size(-1), expected);
+  if (!(options.epsilon >= 0)) {
+    refuse(operation, "epsilon",
+           "is " + std::to_string(options.epsilon) + ", it must be at least 0");
+  }
 }
 
 Normalization::Normalization(Context& context, Tensor normalized_rows, const Value& weight_value,

@@ -9,7 +9,7 @@
 namespace headlight::autograd {
 
 void check_normalization(std::string_view operation, const Value& x, const Value& weight,
-                         const Value& bias);
+                         const Value& bias, const LayerNormOptions& options);
 
 // The rows that are normalised, with what is needed to go back.
 struct Normalization {

@@ -46,7 +46,7 @@ struct ResidualNormNode : Node {
 ResidualNorm residual_norm(Context& context, const Value& x, const Value& residual,
                            const Value& weight, const Value& bias,
                            const LayerNormOptions& options) {
-  check_normalization("residual_norm", x, weight, bias);
+  check_normalization("residual_norm", x, weight, bias, options);
   check_rows("residual_norm", "residual", residual.data());
   check_same_shape("residual_norm", "residual", residual.data(), "the input", x.data());
   Tensor sum = Tensor::uninitialized(context.arena, DType::f32, x.shape());
