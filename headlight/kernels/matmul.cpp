@@ -49,8 +49,9 @@ constexpr int64_t kShallowDepth = 256;
 constexpr int64_t kEnoughTasks = 16;
 constexpr int64_t kBlockTiles = 4;
 constexpr int64_t kTaskWork = 1 << 19;
-// Tiles of a that are rearranged at once, where they are; about a megabyte.
+// Where a is rearranged: tiles at once (about a megabyte), and panels they meet, to be worth it.
 constexpr int64_t kPackedTiles = 24;
+constexpr int64_t kPackedPanels = 48;
 
 // Even pieces of at most `most`, in whole units.
 int64_t even_piece(int64_t whole, int64_t most, int64_t unit) {
@@ -89,17 +90,22 @@ void cut_few(int64_t k, int64_t panels, Cut& cut) {
 }
 
 void cut_many(int64_t m, int64_t k, int64_t panels, Cut& cut) {
+  constexpr int64_t kLeastRows = kBlockTiles * kTileRows;
   cut.slice_depth = even_piece(k, kSliceDepth, 8);
   const int64_t slice_bytes = cut.slice_depth * kTileCols * static_cast<int64_t>(sizeof(float));
-  cut.group_panels = even_piece(panels, std::max<int64_t>(1, kGroupBytes / slice_bytes), 1);
-  // Rearranged rows of a meet all of b; else a block is one group.
-  cut.block_panels = cut.pack_a ? panels : cut.group_panels;
+  const int64_t group = std::max<int64_t>(1, kGroupBytes / slice_bytes);
   const int64_t tasks =
       std::clamp<int64_t>(m * k * panels * kTileCols / kTaskWork, 1, kEnoughTasks);
+  const int64_t least_panel_blocks = ceil_divide(tasks, ceil_divide(m, kLeastRows));
+  const int64_t most_panels =
+      cut.pack_a ? kPackedPanels : std::min(group, ceil_divide(panels, least_panel_blocks));
+  cut.block_panels = even_piece(panels, most_panels, 1);
+  cut.group_panels = even_piece(cut.block_panels, group, 1);
   const int64_t row_blocks = ceil_divide(tasks, ceil_divide(panels, cut.block_panels));
-  const int64_t rows = std::max(ceil_divide(m, row_blocks), kBlockTiles * kTileRows);
+  const int64_t most_rows = cut.pack_a ? kPackedTiles * kTileRows : m;
   cut.block_rows = even_piece(
-      m, cut.pack_a ? std::min<int64_t>(rows, kPackedTiles * kTileRows) : rows, kTileRows);
+      m, std::clamp(ceil_divide(m, row_blocks), kLeastRows, std::max(kLeastRows, most_rows)),
+      kTileRows);
 }
 
 // Rows of a with adjacent numbers are read where they lie: the tile does not mind.

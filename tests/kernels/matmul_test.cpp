@@ -209,6 +209,7 @@ TEST_P(Matmul, equals_the_formula_for_every_layout_over_several_slices_of_k) {
     for (const Layout b : {Layout::rows, Layout::columns, Layout::strided}) {
       check({37, 1100, 45, a, b, false, true});
       check({1, 700, 83, a, b, true, false});
+      check({53, 2100, 35, a, b, true, true});
     }
   }
 }
