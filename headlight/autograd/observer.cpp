@@ -10,6 +10,13 @@ namespace headlight::autograd {
 
 RowRange Observer::rows(std::string_view /*place*/, int64_t queries) { return {0, queries}; }
 
+tensor::Tensor copy_of(Context& context, const tensor::Tensor& x) {
+  const tensor::Tensor adjacent = x.contiguous(context.arena);
+  auto copy = tensor::Tensor::uninitialized(context.arena, x.dtype(), x.shape());
+  std::memcpy(copy.raw(), adjacent.raw(), adjacent.bytes());
+  return copy;
+}
+
 std::string place_name(std::string_view prefix, std::string_view name) {
   std::string place(prefix);
   if (!place.empty()) place += '.';
@@ -30,11 +37,9 @@ Value intervene(Context& context, std::string_view prefix, std::string_view name
   if (context.intervention == nullptr) return value;
   const std::string place = place_name(prefix, name);
   if (!context.intervention->changes(place)) return value;
-  const tensor::Tensor original = value.data().contiguous(context.arena);
-  auto changed = tensor::Tensor::uninitialized(context.arena, value.data().dtype(), value.shape());
-  std::memcpy(changed.raw(), original.raw(), original.bytes());
+  tensor::Tensor changed = copy_of(context, value.data());
   context.intervention->change(place, changed);
-  check_same_shape("intervention", place, changed, "the original", original);
+  check_same_shape("intervention", place, changed, "the original", value.data());
   return value.with_data(changed);
 }
 

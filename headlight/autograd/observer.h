@@ -38,6 +38,8 @@ class Intervention {
   virtual void change(std::string_view place, tensor::Tensor& values) = 0;
 };
 
+// A contiguous copy in memory of its own, whatever later becomes of `x`.
+tensor::Tensor copy_of(Context& context, const tensor::Tensor& x);
 // "<prefix>.<name>", or "<name>" when the prefix is empty.
 std::string place_name(std::string_view prefix, std::string_view name);
 // Shows `values` to the Context's observer as "<prefix>.<name>", if there is one that wants it.

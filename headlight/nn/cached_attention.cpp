@@ -20,24 +20,6 @@ void check_call(const Context& context, const AttentionOptions& call, const std:
   if (call.valid_lens.defined()) refuse(place, "valid_lens are the cache's lengths, give none");
 }
 
-// The packed keys, for an observer who wants them; the operation shows the rest.
-void observe_keys(Context& context, const KvCache& cache,
-                  const MultiHeadAttentionOptions& options) {
-  if (context.observer == nullptr) return;
-  const std::string whole = autograd::place_name(options.place, "key");
-  if (context.observer->wants(whole)) context.observer->see(whole, cache.keys());
-  for (int64_t head = 0; head < options.heads; ++head) {
-    const std::string place =
-        autograd::place_name(options.place, "head." + std::to_string(head) + ".key");
-    if (!context.observer->wants(place)) continue;
-    const Tensor keys = cache.keys();
-    const int64_t kv_head = head / (options.heads / options.kv_heads);
-    context.observer->see(place, keys.slice(1, kv_head, 1)
-                                     .contiguous()
-                                     .reshaped({keys.size(0), keys.size(2), keys.size(3)}));
-  }
-}
-
 }  // namespace
 
 Value MultiHeadAttention::forward(Context& context, const Value& x, KvCache& cache,
@@ -70,7 +52,6 @@ Value MultiHeadAttention::attend_cached(Context& context, const Value& query, co
                                         const AttentionOptions& call) const {
   AttentionOptions options = op_options(call);
   options.valid_lens = cache.lengths();
-  observe_keys(context, cache, options_);
   return finish(context, Value::leaf(autograd::cached_attention(context, query.data(), cache.view(),
                                                                 options)));
 }

@@ -125,17 +125,4 @@ autograd::CachedKeyValues KvCache::view() const {
           .values = values_.slice(2, 0, count_)};
 }
 
-Tensor KvCache::keys() const {
-  Tensor keys = Tensor::uninitialized(DType::f32, {batch_, kv_heads_, count_, key_width_});
-  float* to = keys.data<float>();
-  for (int64_t head = 0; head < batch_ * kv_heads_; ++head) {
-    const float* from = packed_.data<float>() + head * packed_.size(2);
-    for (int64_t j = 0; j < count_; ++j) {
-      for (int64_t d = 0; d < key_width_; ++d)
-        *to++ = from[kernels::packed_key_index(j, d, key_width_)];
-    }
-  }
-  return keys;
-}
-
 }  // namespace headlight::nn

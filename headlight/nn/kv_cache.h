@@ -23,8 +23,6 @@ class KvCache {
 
   // What autograd::cached_attention reads; valid until the next append().
   autograd::CachedKeyValues view() const;
-  // A copy of the keys, (B, Hkv, count, D); rows past a sequence's length are zero.
-  tensor::Tensor keys() const;
 
  private:
   void check(const tensor::Tensor& key, const tensor::Tensor& value, int64_t kv_heads,

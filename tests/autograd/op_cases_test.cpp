@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <numeric>
 
 namespace headlight::tests {
@@ -69,12 +70,17 @@ struct EngineRun {
   References gradients;  // empty where none has arrived
 };
 
+// Pools are kept: thousands of cases would start thousands of threads.
+base::ThreadPool& pool_of(int threads) {
+  static std::map<int, base::ThreadPool> pools;
+  return pools.try_emplace(threads, threads).first->second;
+}
+
 EngineRun run_engine(const OpCase& drawn, const Plan& plan) {
-  base::ThreadPool threads(plan.threads);
   tensor::Arena arena;
   autograd::Tape tape;
   const bool backward = !plan.d_output.empty();
-  Context context{.threads = threads,
+  Context context{.threads = pool_of(plan.threads),
                   .arena = arena,
                   .tape = backward ? &tape : nullptr,
                   .random = drawn.random,

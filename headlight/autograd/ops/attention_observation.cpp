@@ -27,7 +27,7 @@ class AttentionReport {
     const int64_t kv_head = head < 0 ? head : head / (s.heads / s.kv_heads);
     show_heads(prefix, "query", inputs_.query, s.heads, head);
     show_key(prefix, kv_head);
-    show_heads(prefix, "value", inputs_.value, s.kv_heads, kv_head);
+    show_value(prefix, kv_head);
     show_scores(prefix, "scores", ScoreStage::raw, head);
     show_scores(prefix, "scaled_scores", ScoreStage::scaled, head);
     if (inputs_.softcap > 0) show_scores(prefix, "capped_scores", ScoreStage::capped, head);
@@ -68,6 +68,15 @@ class AttentionReport {
     } else if (const std::string place = place_name(prefix, "key"); wants(place)) {
       context_.observer->see(place, select(unpacked_keys(), inputs_.shape.kv_heads, kv_head));
     }
+  }
+
+  // A cache goes on being written to; what is seen must stay.
+  void show_value(std::string_view prefix, int64_t kv_head) {
+    const bool cached = inputs_.packed_keys.data != nullptr;
+    const std::string place = place_name(prefix, "value");
+    if (!wants(place)) return;
+    const Tensor values = cached ? copy_of(context_, inputs_.value) : inputs_.value;
+    context_.observer->see(place, select(values, inputs_.shape.kv_heads, kv_head));
   }
 
   // The keys of a cache, (B, Hkv, S, D).
