@@ -19,6 +19,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
+namespace {
 
 // Part of a block: some rows, a group of panels, a slice of k.
 struct Part {
@@ -200,6 +201,7 @@ void product(const Execution& execution, Product p) {
   });
 }
 
+}  // namespace
 }  // namespace headlight::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
