@@ -63,7 +63,7 @@ HWY_INLINE PowerOfTwo<V> take_power(D d, V x, float scale) {
           hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted)))};
 }
 
-// exp(x) for x <= 88: within 1 ulp with fused multiply-add, 1.4 without; exactly 1 at 0; below
+// exp(x) for x <= 88: within 1.1 ulp with fused multiply-add, 1.4 without; exactly 1 at 0; below
 // -87.3 (and for -infinity) exactly 0.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_softmax(D d, V x) {
@@ -77,6 +77,7 @@ HWY_INLINE V exp_softmax(D d, V x) {
 
 // tanh(x) = e / (e + 2) with e = exp(2x) - 1 = 2^n exp(2r) - 1 and x = n ln2 / 2 + r. Near 0, n is
 // 0 and nothing cancels; from the bound on, e + 2 is e in float and the result exactly 1.
+// Within 3.2 ulp and 1.5e-7.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V tanh(D d, V x) {
   const V bounded = at_most(d, 9.02f, at_least(d, -9.02f, x));
@@ -91,6 +92,7 @@ HWY_INLINE V tanh(D d, V x) {
 
 // The probability that a normal number exceeds x, for x >= 0: exp of a polynomial that makes the
 // largest error of (1 + x) * tail smallest. It falls without end, so far tails are exactly 0.
+// Within 8.5e-8.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V normal_tail(D d, V x) {
   constexpr float kLogTail[] = {-0.69314714205f,  -0.79788692086f,  -0.31828604103f,
