@@ -32,8 +32,7 @@ struct AddNode : Node {
   // y = alpha * a + b:  da += alpha * dy;  db += dy, summed over the axes b does not have.
   void backward(Context& context) override {
     const Tensor dy = output_gradient();
-    if (d_b && repeats == 1) d_b->add(context, dy);
-    if (d_b && repeats != 1) add_repeated(context, dy);
+    if (d_b) add_to_second(context, dy);
     if (d_a && alpha == 1) {
       pass_on(context, d_a);
     } else if (d_a) {
@@ -42,7 +41,7 @@ struct AddNode : Node {
     }
   }
 
-  void add_repeated(Context& context, const Tensor& dy) const {
+  void add_to_second(Context& context, const Tensor& dy) const {
     const MatrixView db = d_b->sum(context).matrix();
     for (int64_t i = 0; i < repeats; ++i) {
       kernels::add(context.execution(), 1, block_of(dy.matrix(), i, db.rows), db, db);
