@@ -20,15 +20,19 @@ set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 find_package(Threads REQUIRED)
 include(GNUInstallDirs)
 
-add_library(headlight_flags INTERFACE)
+# headlight_flags is for all that is compiled here; headlight_plain_flags is the same without sanitizers.
+add_library(headlight_plain_flags INTERFACE)
 # Contracting a*b+c behind our back would make results depend on the compiler: where we want a fused multiply-add we write it.
-target_compile_options(headlight_flags INTERFACE
+target_compile_options(headlight_plain_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wno-psabi -ffp-contract=off -fno-math-errno)
 # GCC 12 sees overlapping copies in "text" + std::string where there are none (its bug 105651).
-target_compile_options(headlight_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+target_compile_options(headlight_plain_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(HEADLIGHT_WERROR)
-  target_compile_options(headlight_flags INTERFACE -Werror)
+  target_compile_options(headlight_plain_flags INTERFACE -Werror)
 endif()
+
+add_library(headlight_flags INTERFACE)
+target_link_libraries(headlight_flags INTERFACE headlight_plain_flags)
 if(HEADLIGHT_SANITIZE)
   target_compile_options(headlight_flags INTERFACE
     -fsanitize=${HEADLIGHT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
