@@ -1,12 +1,12 @@
 // Matrix products: this engine's kernel beside OpenBLAS and oneDNN, each called single-threaded on
 // fixed tiles over the same pool, as shares of the multiply-add limit measured in the same run.
-// Usage: matmul_compare [rounds [threads [simd [filter]]]]
+// Usage: matmul_compare [rounds [threads [simd [part of a shape's name]]]]
 #include <cblas.h>
 #include <omp.h>
 #include <oneapi/dnnl/dnnl.h>
+#include <time.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -17,16 +17,26 @@
 
 namespace headlight::bench {
 namespace {
+
 using kernels::Execution;
 using kernels::PackedMatrix;
 using tensor::ConstMatrixView;
 using tensor::MatrixView;
 using tensor::Tensor;
 
-double seconds(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
+double now(bool own_time) {
+  timespec time;
+  clock_gettime(own_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// One thread is timed by the processor time it got, so that a busy machine does not count; several
+// by the clock.
+double seconds(const base::ThreadPool& pool, const std::function<void()>& work) {
+  const bool own_time = pool.size() == 1;
+  const double start = now(own_time);
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return now(own_time) - start;
 }
 
 struct Shape {
@@ -147,7 +157,7 @@ void compare(const Execution& execution, const Shape& s, int rounds, double& lim
     limit = std::max(limit, kernels::multiply_add_limit(execution) / 1e9);
     for (int i = 0; i < kContenders; ++i) {
       for (int repeat = 0; repeat < repeats; ++repeat)
-        best[i] = std::max(best[i], operations / seconds(contenders[i]) / 1e9);
+        best[i] = std::max(best[i], operations / seconds(execution.threads, contenders[i]) / 1e9);
     }
   }
   std::printf("%-20s", s.name);
