@@ -22,6 +22,7 @@ inline int64_t live_queries(const AttentionShape& shape, const AttentionMask& ma
 
 inline KeyInterval visible_keys(const AttentionShape& shape, const AttentionMask& mask, int64_t b,
                                 int64_t i) {
+  if (mask.query_lens && i >= mask.query_lens[b]) return {0, 0};
   const int64_t position = i + (mask.past ? mask.past[b] : 0);
   KeyInterval keys{0, shape.keys};
   if (mask.causal) keys.last = std::min(keys.last, position + 1);

@@ -272,7 +272,7 @@ AttentionRun run_kernels(const AttentionCase& given, const RunOptions& options) 
     run.weights.resize(static_cast<size_t>(s.batch * s.heads * s.queries * s.keys));
     for (int64_t b = 0; b < s.batch; ++b)
       for (int64_t h = 0; h < s.heads; ++h) {
-        const kernels::ScoreRequest request{kernels::ScoreStage::weights, b, h, 0, s.queries};
+        const kernels::ScoreRequest request{options.stage, b, h, 0, s.queries};
         float* out = run.weights.data() + (b * s.heads + h) * s.queries * s.keys;
         if (c.additive) {
           kernels::additive_attention_scores(execution, problem, score_weights.data(), request,
@@ -305,7 +305,7 @@ AttentionRun run_kernels(const AttentionCase& given, const RunOptions& options) 
   return run;
 }
 
-ReferenceRun run_reference(const AttentionCase& c) {
+kernels::reference::AttentionInputs<double> reference_inputs(const AttentionCase& c) {
   kernels::reference::AttentionInputs<double> in;
   in.shape = c.shape;
   in.query = c.query.data(), in.key = c.key.data(), in.value = c.value.data();
@@ -314,6 +314,11 @@ ReferenceRun run_reference(const AttentionCase& c) {
   if (!c.bias.empty()) in.bias = broadcast(c.bias.data(), c.bias_sizes);
   if (!c.gates.empty()) in.gates = c.gates.data();
   in.gate_batch_stride = c.gates_per_sequence ? c.shape.heads : 0;
+  return in;
+}
+
+ReferenceRun run_reference(const AttentionCase& c) {
+  kernels::reference::AttentionInputs<double> in = reference_inputs(c);
   const std::vector<double> dropout = c.dropout_factors();
   if (!dropout.empty()) in.dropout = dropout.data();
   ReferenceRun run;

@@ -56,7 +56,8 @@ struct RunOptions {
   bool heads_inside = false;  // (B,T,H,D) with a gap between rows instead of (B,H,T,D)
   bool backward = false;
   bool weights = false;
-  int64_t only_sequence = -1;  // run this sequence alone
+  kernels::ScoreStage stage = kernels::ScoreStage::weights;  // what `weights` receives
+  int64_t only_sequence = -1;                                // run this sequence alone
 };
 AttentionRun run_kernels(const AttentionCase& given, const RunOptions& options);
 
@@ -69,6 +70,8 @@ struct ReferenceRun {
   std::vector<double> d_score_weights;
 };
 ReferenceRun run_reference(const AttentionCase& given);
+// The inputs over the case's own arrays, without dropout.
+kernels::reference::AttentionInputs<double> reference_inputs(const AttentionCase& given);
 
 // Row by row with keys appended to a packed cache: output (B,H,T,E). The case must be without
 // dropout.

@@ -193,6 +193,31 @@ TEST(Attention, never_lets_through_what_hides_behind_a_mask) {
   });
 }
 
+TEST(Attention, shows_every_stage_of_the_scores_as_the_formulas_have_it) {
+  using kernels::ScoreStage;
+  for (uint64_t seed = 0; seed < 120; ++seed) {
+    const AttentionCase c = AttentionCase::draw(400000 + seed, {.largest_size = 30});
+    SCOPED_TRACE(c.text());
+    const auto in = reference_inputs(c);
+    for (const ScoreStage stage :
+         {ScoreStage::raw, ScoreStage::scaled, ScoreStage::capped, ScoreStage::masked}) {
+      std::vector<double> want;
+      const kernels::AttentionShape& s = c.shape;
+      for (int64_t n = 0; n < s.batch * s.heads * s.queries * s.keys; ++n) {
+        const int64_t row = n / s.keys, head = row / s.queries;
+        const auto score = kernels::reference::score_of(in, head / s.heads, head % s.heads,
+                                                        row % s.queries, n % s.keys);
+        want.push_back(stage == ScoreStage::raw      ? score.raw
+                       : stage == ScoreStage::scaled ? score.scaled
+                       : stage == ScoreStage::capped ? score.capped
+                                                     : score.masked);
+      }
+      EXPECT_LT(difference(run_kernels(c, {.weights = true, .stage = stage}).weights, want), 1e-5)
+          << "stage " << static_cast<int>(stage);
+    }
+  }
+}
+
 TEST(Attention, of_a_row_that_sees_nothing_is_zero_with_zero_gradients) {
   AttentionCase c = plain_case(4, 6);
   c.valid_lens = {0};
