@@ -34,11 +34,14 @@ class Forward {
     tiles_ = round_up(shape_.keys, kKeyTile) / kKeyTile;
     blocks_ = round_up(shape_.queries, kQueryBlock) / kQueryBlock;
     value_padded_ = round_up(shape_.value_width, kLanes);
+    group_ = shape_.kv_heads > 0 ? shape_.heads / shape_.kv_heads : 0;
     // One row without element masks sees every key it reads, so its values can stay where they are.
     values_in_place_ = shape_.queries == 1 && value_padded_ == shape_.value_width &&
                        !problem.mask.bias && !problem.mask.keep && !problem.mask.forbid;
-    // Heads that only one task reads are packed by that task, while they are warm.
-    pack_in_task_ = blocks_ == 1 && shape_.heads == shape_.kv_heads;
+    // With heads enough for all workers a task takes a whole one: what it packs stays in its own
+    // cache. Otherwise tasks are blocks of rows, and heads are packed before. This is a matter of
+    // speed, not of bits.
+    whole_heads_ = blocks_ == 1 || shape_.batch * shape_.kv_heads >= 4 * execution.threads.size();
   }
 
   void run() {
@@ -47,19 +50,24 @@ class Forward {
       needed_.push_back(
           visible_keys(shape_, problem_.mask, b, 0, live_queries(shape_, problem_.mask, b)));
     }
-    if (!pack_in_task_) {
-      execution_.threads.parallel_for(shape_.batch * shape_.kv_heads * tiles_, [&](int64_t index,
-                                                                                   int) {
-        const int64_t head = index / tiles_;
-        pack_tile(head / shape_.kv_heads, head % shape_.kv_heads, index % tiles_, storage_of(head));
-      });
+    if (whole_heads_) {
+      execution_.threads.parallel_for(
+          shape_.batch * shape_.kv_heads,
+          [&](int64_t index, int worker) { attend_head(index, worker); });
+      return;
     }
+    execution_.threads.parallel_for(
+        shape_.batch * shape_.kv_heads * tiles_, [&](int64_t index, int) {
+          pack_tile(index / tiles_, index % tiles_, storage_of(index / tiles_));
+        });
     execution_.threads.parallel_for(
         blocks_ * shape_.batch * shape_.heads, [&](int64_t index, int worker) {
           // The last blocks of a causal problem are the longest: they go first.
           const int64_t block = blocks_ - 1 - index / (shape_.batch * shape_.heads);
           const int64_t head = index % (shape_.batch * shape_.heads);
-          attend_block(head / shape_.heads, head % shape_.heads, block, worker);
+          const int64_t b = head / shape_.heads, h = head % shape_.heads;
+          attend_block(b, h, block, packed_head(b, h, storage_of(b * shape_.kv_heads + h / group_)),
+                       worker);
         });
   }
 
@@ -74,7 +82,7 @@ class Forward {
     keys_size_ = problem_.packed_keys.data ? 0 : packed_keys_size(shape_.keys, shape_.key_width);
     values_size_ = values_in_place_ ? 0 : tiles_ * kKeyTile * value_padded_;
     const int64_t stores =
-        pack_in_task_ ? execution_.threads.size() : shape_.batch * shape_.kv_heads;
+        whole_heads_ ? execution_.threads.size() : shape_.batch * shape_.kv_heads;
     packed_ = execution_.arena.allocate(sizeof(float) *
                                         static_cast<size_t>(stores * (keys_size_ + values_size_)));
     finite_ = execution_.arena.allocate(static_cast<size_t>(stores * tiles_));
@@ -88,7 +96,8 @@ class Forward {
     return {keys, keys + keys_size_, reinterpret_cast<bool*>(finite_.get()) + store * tiles_};
   }
 
-  void pack_tile(int64_t b, int64_t g, int64_t tile, const Storage& to) const {
+  void pack_tile(int64_t head, int64_t tile, const Storage& to) const {
+    const int64_t b = head / shape_.kv_heads, g = head % shape_.kv_heads;
     const KeyInterval needed = needed_[static_cast<size_t>(b)];
     const int64_t first = tile * kKeyTile;
     if (first >= needed.last || first + kKeyTile <= needed.first) return;
@@ -103,19 +112,25 @@ class Forward {
     }
   }
 
-  PackedHead packed_head(int64_t b, int64_t h, int worker) const {
-    const int64_t g = h / (shape_.heads / shape_.kv_heads);
-    const Storage storage = storage_of(pack_in_task_ ? worker : b * shape_.kv_heads + g);
-    if (pack_in_task_) {
-      for (int64_t tile = 0; tile < tiles_; ++tile) pack_tile(b, g, tile, storage);
-    }
+  PackedHead packed_head(int64_t b, int64_t h, const Storage& storage) const {
     const PackedKeys& packed = problem_.packed_keys;
+    const int64_t g = h / group_;
     return {
         packed.data ? packed.data + b * packed.batch_stride + g * packed.head_stride : storage.keys,
         values_in_place_ ? problem_.value.row(b, g, 0) : storage.values, storage.finite};
   }
 
-  void attend_block(int64_t b, int64_t h, int64_t block, int worker) const {
+  // A whole key/value head (of all sequences counted through) with its query heads.
+  void attend_head(int64_t head, int worker) const {
+    const int64_t b = head / shape_.kv_heads, g = head % shape_.kv_heads;
+    for (int64_t tile = 0; tile < tiles_; ++tile) pack_tile(head, tile, storage_of(worker));
+    for (int64_t h = g * group_; h < (g + 1) * group_; ++h) {
+      const PackedHead packed = packed_head(b, h, storage_of(worker));
+      for (int64_t block = 0; block < blocks_; ++block) attend_block(b, h, block, packed, worker);
+    }
+  }
+
+  void attend_block(int64_t b, int64_t h, int64_t block, const PackedHead& head, int worker) const {
     const int64_t first = block * kQueryBlock;
     const int64_t end = std::min(shape_.queries, first + kQueryBlock);
     const int64_t live = std::clamp(live_queries(shape_, problem_.mask, b), first, end);
@@ -126,7 +141,6 @@ class Forward {
     std::fill(sums, sums + (end - first) * value_padded_, 0.0f);
     const KeyInterval keys = visible_keys(shape_, problem_.mask, b, first, live - first);
     if (keys.first < keys.last) {
-      const PackedHead head = packed_head(b, h, worker);
       pack_row_groups(problem_.query.row(b, h, first), problem_.query.row_stride, live - first,
                       shape_.key_width, query);
       for (int64_t tile = keys.first / kKeyTile; tile * kKeyTile < keys.last; ++tile) {
@@ -222,9 +236,10 @@ class Forward {
   std::vector<KeyInterval> needed_;  // per sequence: only what some row may see is packed
   int64_t tiles_ = 0;
   int64_t blocks_ = 0;
+  int64_t group_ = 0;  // query heads of a key/value head
   int64_t value_padded_ = 0;
   bool values_in_place_ = false;
-  bool pack_in_task_ = false;
+  bool whole_heads_ = false;
   int64_t keys_size_ = 0;
   int64_t values_size_ = 0;
   int64_t worker_size_ = 0;
