@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cassert>
+#include <initializer_list>
 #include <vector>
 
 #include "headlight/tensor/arena.h"
@@ -27,6 +28,10 @@ class Tensor {
   // Copies the values; throws Error when their number is not the shape's.
   static Tensor of(const Shape& shape, const std::vector<float>& values);
   static Tensor of(const Shape& shape, const std::vector<int64_t>& values);
+  // A list in braces is of floats.
+  static Tensor of(const Shape& shape, std::initializer_list<float> values) {
+    return of(shape, std::vector<float>(values));
+  }
 
   bool defined() const noexcept { return block_ != nullptr; }
   DType dtype() const noexcept { return dtype_; }
