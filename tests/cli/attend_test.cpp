@@ -224,6 +224,16 @@ TEST_F(Attend, gives_the_same_bits_on_any_number_of_threads) {
   }
 }
 
+TEST_F(Attend, agrees_with_itself_on_every_instruction_set) {
+  const std::string query = numbers("x.npy", {2, 37, 24});
+  output_of({"--query", query, "--heads", "3", "--simd", "scalar"});
+  const Tensor expected = written();
+  for (const char* name : {"sse4", "avx2", "avx512"}) {
+    output_of({"--query", query, "--heads", "3"}, {.set = {"HEADLIGHT_SIMD=" + std::string(name)}});
+    EXPECT_LE(distance(written(), expected), 1e-6) << name;
+  }
+}
+
 TEST_F(Attend, follows_a_lesson) {
   folder_.put("x.json", "[[1,0,1,0],[0,2,0,2],[1,1,1,1]]");
   io::write_safetensors(
