@@ -15,7 +15,7 @@ const std::map<std::string, std::vector<std::string>>& order() {
       {"autograd", {"kernels"}},
       {"nn", {"autograd"}},
       {"optim", {"nn"}},
-      {"models", {"nn"}},
+      {"models", {"nn", "io"}},
       {"io", {"tensor"}},
       {"text", {"io"}},
       {"data", {"text"}},
