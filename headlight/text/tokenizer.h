@@ -1,0 +1,87 @@
+// From text to token ids and back.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/base/base.h"
+
+namespace headlight::text {
+
+struct EncodeOptions {
+  bool special = false;  // the text of a special token becomes that token, or else plain text
+  bool framed = false;   // with what the tokenizer puts around a text, BERT's [CLS] and [SEP]
+};
+
+struct DecodeOptions {
+  bool special = true;  // special tokens appear as their text, or else not at all
+};
+
+// Ids of the tokens that models ask for, as far as there are any.
+struct SpecialIds {
+  std::optional<int64_t> pad;  // <pad>, [PAD], <|pad|>
+  std::optional<int64_t> bos;  // <start>, <s>, <bos>, [CLS], <|startoftext|>
+  std::optional<int64_t> eos;  // <end>, </s>, <eos>, [SEP], <|endoftext|>
+  std::optional<int64_t> unk;  // what the file calls its unknown token, <unk>, [UNK]
+};
+
+struct TokenizerParts;
+
+// A value, cheap to copy: copies share their vocabulary. It is made by load_tokenizer,
+// char_tokenizer, word_tokenizer or train_bpe.
+class Tokenizer {
+ public:
+  explicit Tokenizer(TokenizerParts parts);  // for text's own use
+
+  // Throws Error(bad_input) for text that is not UTF-8, and for what no token stands for when there
+  // is no unknown token.
+  std::vector<int64_t> encode(std::string_view text, EncodeOptions options = {}) const;
+  // UTF-8 whatever the ids are: bytes that are not become U+FFFD. Throws Error(bad_input) for an id
+  // that is not in [0, size()).
+  std::string decode(std::span<const int64_t> ids, DecodeOptions options = {}) const;
+
+  // "char", "word", "bpe" (byte-level) or "wordpiece".
+  std::string_view kind() const;
+  // Ids are 0 … size() - 1.
+  int64_t size() const;
+  // The token as files write it: "Ġthe", "##ing". Throws as decode does.
+  const std::string& token(int64_t id) const;
+  std::optional<int64_t> find(std::string_view token) const;
+  bool is_special(int64_t id) const;
+  const SpecialIds& special() const;
+
+  // Writes tokenizer.json, as Hugging Face `tokenizers` reads it, and tokenizer_config.json. The
+  // directory is there.
+  void save(base::FileSystem& files, const std::string& directory) const;
+  // The two documents themselves.
+  std::string json() const;
+  std::string config_json() const;
+
+ private:
+  friend class StreamDecoder;
+  std::shared_ptr<const TokenizerParts> parts_;
+};
+
+// Decodes ids as they come. All that it gives, joined, is what decode gives for all ids together.
+class StreamDecoder {
+ public:
+  explicit StreamDecoder(Tokenizer tokenizer, DecodeOptions options = {});
+
+  // Whole code points only: the beginning of one waits for its rest.
+  std::string add(int64_t id);
+  // What still waits, as U+FFFD; the next id begins a new text.
+  std::string finish();
+
+ private:
+  Tokenizer tokenizer_;
+  DecodeOptions options_;
+  bool is_first_ = true;
+  std::string waiting_;
+};
+
+}  // namespace headlight::text

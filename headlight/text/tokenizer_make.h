@@ -1,0 +1,33 @@
+// Tokenizers made from texts. The same texts give the same ids. Special tokens come first, in the
+// order given; one called <unk> stands for what the texts do not hold.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/text/tokenizer.h"
+
+namespace headlight::text {
+
+// What tasks with a source and a target need: <pad>, <start>, <end>, <unk>.
+std::vector<std::string> sequence_tokens();
+
+// The distinct code points, in their order. Without special tokens, ids are nanoGPT's.
+Tokenizer char_tokenizer(std::span<const std::string_view> texts,
+                         const std::vector<std::string>& special = {});
+
+// The distinct words between white space, in NFC, in the order in which they first stand.
+Tokenizer word_tokenizer(std::span<const std::string_view> texts,
+                         const std::vector<std::string>& special = sequence_tokens());
+
+struct BpeTraining {
+  int64_t vocabulary_size = 0;  // special tokens, 256 bytes and merges; fewer where no pair repeats
+  std::vector<std::string> special = {};
+};
+// Byte-level BPE that splits as GPT-2 does. The most frequent pair is merged first; of equals the
+// one with the lower ids.
+Tokenizer train_bpe(std::span<const std::string_view> texts, const BpeTraining& training);
+
+}  // namespace headlight::text
