@@ -4,6 +4,7 @@
 #pragma once
 
 #include "headlight/kernels/activation.h"
+#include "headlight/kernels/adamw.h"
 #include "headlight/kernels/additive_attention.h"
 #include "headlight/kernels/attention.h"
 #include "headlight/kernels/attention_parts.h"

@@ -1,0 +1,69 @@
+// Optimizer: changes parameters by their gradients, with clipping, decay and a state that can be
+// saved.
+#pragma once
+
+#include <functional>
+
+#include "headlight/nn/nn.h"
+
+namespace headlight::optim {
+
+using OptimizerKind = kernels::UpdateRule;  // adamw, adam, sgd: PyTorch's formulas
+
+struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::adamw;
+  double learning_rate = 1e-3;  // of step() without one
+  double beta1 = 0.9;           // adamw, adam
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double momentum = 0.9;  // sgd
+  double weight_decay = 0.01;
+  double grad_clip = 0;  // the largest norm of all gradients together; 0: none
+};
+
+// Whether weight decay is for this parameter. As in nanoGPT, matrices decay (rank 2 and more) and
+// biases and norms do not.
+using Decays = std::function<bool(const nn::Parameter&)>;
+bool is_matrix(const nn::Parameter& parameter);
+
+// Holds handles on the parameters and, for each, its moments and its number of steps. Not
+// thread-safe. All results have the same bits for any number of threads.
+class Optimizer {
+ public:
+  // Parameters have numbers already and names of their own. Throws Error(bad_input) for options out
+  // of range.
+  Optimizer(const nn::Parameters& parameters, const OptimizerOptions& options,
+            const Decays& decays = is_matrix);
+
+  const OptimizerOptions& options() const noexcept { return options_; }
+
+  // Changes every parameter that has a gradient and returns the norm of all gradients as they were,
+  // before clipping. When that is not finite (or a single square is beyond float32), nothing is
+  // changed: the caller decides. Gradients stay; clear_gradients() forgets them.
+  double step(const kernels::Execution& execution, double learning_rate);
+  double step(const kernels::Execution& execution) {
+    return step(execution, options_.learning_rate);
+  }
+  void clear_gradients();
+
+  // "exp_avg.<name>", "exp_avg_sq.<name>" (sgd: "momentum_buffer.<name>" instead), "step.<name>",
+  // float32, named as PyTorch does; handles, not copies. After load_state() on the same parameters
+  // the run goes on with the same bits; tensors are not copied and will be written to. All or
+  // nothing: throws Error(bad_input) as nn::load_state does, for unknown names too.
+  nn::StateDict state() const;
+  void load_state(const nn::StateDict& state);
+
+ private:
+  struct Slot {
+    nn::ParameterHandle parameter;
+    double weight_decay = 0;
+    nn::ParameterHandle step, first_moment, second_moment;
+  };
+  kernels::ParameterUpdate update_of(const Slot& slot, const tensor::Tensor& gradient) const;
+
+  OptimizerOptions options_;
+  std::vector<Slot> slots_;
+  nn::Parameters kept_;  // steps and moments of all slots
+};
+
+}  // namespace headlight::optim
