@@ -41,34 +41,35 @@ class AdditiveForward {
     const int64_t end = std::min(shape_.queries, first + kAdditiveRows);
     const int64_t live = std::clamp(live_queries(shape_, problem_.mask, b), first, end);
     const KeyInterval keys = visible_keys(shape_, problem_.mask, b, first, live - first);
-    RowState states[kAdditiveRows];
+    RowStates<kAdditiveRows> states(end - first);
     for (int64_t i = first; i < end; ++i) {
       float* output = outputs_.output.row(b, 0, i);
       std::fill(output, output + shape_.value_width, 0.0f);
     }
     for (int64_t tile = keys.first / kKeyTile; tile * kKeyTile < keys.last; ++tile) {
       transpose_tile(problem_.key, b, shape_.keys, shape_.key_width, tile, tile_keys);
-      for (int64_t i = first; i < live; ++i) attend_row(b, i, tile, tile_keys, states[i - first]);
+      for (int64_t i = first; i < live; ++i) attend_row(b, i, tile, tile_keys, i - first, states);
     }
-    for (int64_t i = first; i < end; ++i) finish_row(b, i, states[i - first]);
+    for (int64_t i = first; i < end; ++i) {
+      finish_row(problem_, outputs_, b, 0, i, states.max(i - first), states.sum(i - first),
+                 outputs_.output.row(b, 0, i));
+    }
   }
 
-  // One step of a row's online softmax.
-  void attend_row(int64_t b, int64_t i, int64_t tile, const float* tile_keys,
-                  RowState& state) const {
+  // One step of a row's online softmax, the block's row number r.
+  void attend_row(int64_t b, int64_t i, int64_t tile, const float* tile_keys, int64_t r,
+                  RowStates<kAdditiveRows>& states) const {
     const KeyInterval keys = visible_keys(shape_, problem_.mask, b, i);
     const StripRow row = tile_row(b, i, tile, keys);
     if (row.begin == row.end) return;
     float scores[kKeyTile];
     additive_scores(problem_, score_weights_, row, tile_keys, scores);
     mask_row(problem_, row, keys, scores);
-    const float factor = softmax_step(scores, row.begin, row.end, state);
-    if (problem_.dropout.probability > 0) {
-      float drops[kKeyTile];
-      additive_drops(problem_, row, drops);
-      for (int64_t c = row.begin; c < row.end; ++c) scores[c] *= drops[c];
-    }
-    add_values(row, scores, factor, outputs_.output.row(b, 0, i));
+    float factor[kLanes] = {largest_score(scores, row.begin, row.end)};
+    states.raise_maxima(r, 1, factor);
+    states.exponentiate(r, factor[0], row.begin, row.end, scores);
+    drop_weights(problem_, row, scores);
+    add_values(row, scores, factor[0], outputs_.output.row(b, 0, i));
   }
 
   // sums = factor * sums + weights * values. What has no weight has no part, whatever it holds.
@@ -86,19 +87,6 @@ class AdditiveForward {
     });
   }
 
-  void finish_row(int64_t b, int64_t i, const RowState& state) const {
-    if (outputs_.row_max) outputs_.row_max[b * shape_.queries + i] = state.max;
-    if (outputs_.row_sum) outputs_.row_sum[b * shape_.queries + i] = state.sum;
-    const float inverse = state.sum == 0 ? 0.0f : 1.0f / state.sum;
-    const float gate = problem_.gates ? problem_.gates[b * problem_.gate_batch_stride] : 1.0f;
-    float* output = outputs_.output.row(b, 0, i);
-    for (int64_t e = 0; e < shape_.value_width; ++e) {
-      const float value = output[e] * inverse;
-      if (outputs_.ungated.data) outputs_.ungated.row(b, 0, i)[e] = value;
-      output[e] = value * gate;
-    }
-  }
-
   const AttentionProblem& problem_;
   const float* score_weights_;
   const AttentionOutputs& outputs_;
@@ -108,13 +96,6 @@ class AdditiveForward {
 void run_additive_forward(const Execution& execution, const AttentionProblem& problem,
                           const float* score_weights, const AttentionOutputs& outputs) {
   AdditiveForward(problem, score_weights, outputs).run(execution);
-}
-
-// A tile of one row of masked scores becomes weights.
-HWY_INLINE void additive_weights(const StripRow& row, float row_max, float row_sum, float* scores) {
-  exponentiate(scores, row.begin, row.end, shift_of(row_max));
-  const float inverse = row_sum == 0 ? 0.0f : 1.0f / row_sum;
-  for (int64_t c = row.begin; c < row.end; ++c) scores[c] *= inverse;
 }
 
 void run_additive_scores(const Execution& execution, const AttentionProblem& problem,
@@ -140,8 +121,8 @@ void run_additive_scores(const Execution& execution, const AttentionProblem& pro
                  scores);
       }
       if (request.stage == ScoreStage::weights) {
-        const int64_t index = request.batch * shape.queries + i;
-        additive_weights(row, row_max[index], row_sum[index], scores);
+        const int64_t index = row_index(shape, request.batch, 0, i);
+        weights_of_row(row_max[index], row_sum[index], row.begin, row.end, scores);
       }
       std::copy(scores, scores + std::min(kKeyTile, shape.keys - row.first_key),
                 out + r * out_stride + row.first_key);

@@ -27,53 +27,48 @@ class AdditiveBackward {
         gradients_(gradients),
         shape_(problem.shape) {}
 
-  // The gradients of score weights and gates are summed up per sequence and then in their order. A
-  // bias that sequences share is summed up by one task.
+  // The gradients of score weights are summed up per sequence and then in their order. A bias that
+  // sequences share is summed up by one task.
   void run(const Execution& execution, float* d_score_weights) const {
-    const int64_t sums_size = shape_.key_width + 1;
-    const Scratch sums(execution, shape_.batch * sums_size);
-    std::fill(sums.data, sums.data + shape_.batch * sums_size, 0.0f);
+    const Scratch sums(execution, shape_.batch * shape_.key_width);
+    std::fill(sums.data, sums.data + shape_.batch * shape_.key_width, 0.0f);
     const int64_t room = kKeyTile * (shape_.key_width + shape_.value_width) + shape_.queries;
     const Scratch scratch(execution, room * execution.threads.size());
     const bool shared_bias = gradients_.bias && gradients_.bias.strides[0] == 0;
     const int64_t sequences = shared_bias ? std::max<int64_t>(1, shape_.batch) : 1;  // of a task
     execution.threads.parallel_for(shape_.batch / sequences, [&](int64_t task, int worker) {
-      for (int64_t b = task * sequences; b < (task + 1) * sequences; ++b) {
-        float* d_weights = sums.data + b * sums_size;
-        sequence(b, scratch.data + worker * room, d_weights, d_weights[shape_.key_width]);
-      }
+      for (int64_t b = task * sequences; b < (task + 1) * sequences; ++b)
+        sequence(b, scratch.data + worker * room, sums.data + b * shape_.key_width);
     });
-    for (int64_t b = 0; b < shape_.batch; ++b) {
-      const float* sum = sums.data + b * sums_size;
-      if (gradients_.gates) gradients_.gates[b * problem_.gate_batch_stride] += sum[sums_size - 1];
-      if (!d_score_weights) continue;
-      for (int64_t k = 0; k < shape_.key_width; ++k) d_score_weights[k] += sum[k];
+    for (int64_t b = 0; b < shape_.batch && d_score_weights; ++b) {
+      for (int64_t k = 0; k < shape_.key_width; ++k)
+        d_score_weights[k] += sums.data[b * shape_.key_width + k];
     }
+    if (gradients_.gates) gate_gradient(execution, problem_, outputs_, d_output_, gradients_.gates);
   }
 
  private:
   // A row of scores and of what becomes of it, in the columns of one tile.
   struct TileGradients {
-    float weights[kKeyTile];   // g f P
+    float weights[kKeyTile];   // f P
     float d_scores[kKeyTile];  // dS; 0 where nothing is seen
   };
 
-  void sequence(int64_t b, float* room, float* d_weights, float& d_gate) const {
+  void sequence(int64_t b, float* room, float* d_weights) const {
     float* tile_keys = room;                                       // (key_width x kKeyTile)
     float* tile_values = tile_keys + kKeyTile * shape_.key_width;  // (value_width x kKeyTile)
-    float* deltas = tile_values + kKeyTile * shape_.value_width;   // (queries,): dO . O
+    float* deltas = tile_values + kKeyTile * shape_.value_width;   // (queries,): g dO . O
     const int64_t live = live_queries(shape_, problem_.mask, b);
     const KeyInterval keys = visible_keys(shape_, problem_.mask, b, 0, live);
     for (int64_t i = 0; i < live; ++i) {
-      deltas[i] = row_sum(b, i) == 0 ? 0.0f : delta(b, i);
-      d_gate += deltas[i];
+      deltas[i] = gate_of(problem_, b, 0) * output_product(problem_, outputs_, d_output_, b, 0, i);
     }
     for (int64_t tile = keys.first / kKeyTile; tile * kKeyTile < keys.last; ++tile) {
       transpose_tile(problem_.key, b, shape_.keys, shape_.key_width, tile, tile_keys);
       transpose_tile(problem_.value, b, shape_.keys, shape_.value_width, tile, tile_values);
       for (int64_t i = 0; i < live; ++i) {
         const StripRow row = tile_row(b, i, tile, visible_keys(shape_, problem_.mask, b, i));
-        if (row.begin == row.end || row_sum(b, i) == 0) continue;
+        if (row.begin == row.end || outputs_.row_sum[row_index(shape_, b, 0, i)] == 0) continue;
         TileGradients tile_gradients;
         score_gradients(row, tile_keys, tile_values, deltas[i], tile_gradients);
         pass_on(row, tile_gradients, d_weights);
@@ -81,46 +76,22 @@ class AdditiveBackward {
     }
   }
 
-  float row_sum(int64_t b, int64_t i) const { return outputs_.row_sum[b * shape_.queries + i]; }
-  float gate(int64_t b) const {
-    return problem_.gates ? problem_.gates[b * problem_.gate_batch_stride] : 1.0f;
-  }
-
-  float delta(int64_t b, int64_t i) const {
-    const tensor::HeadsView& output = outputs_.ungated.data ? outputs_.ungated : outputs_.output;
-    const auto product = [](FloatVec x, FloatVec y) HWY_ATTR { return hn::Mul(x, y); };
-    return static_cast<float>(
-        sum_row(shape_.value_width, product, d_output_.row(b, 0, i), output.row(b, 0, i)));
-  }
-
   void score_gradients(const StripRow& row, const float* tile_keys, const float* tile_values,
                        float delta, TileGradients& to) const {
     const FloatTag d;
     const float* d_output = d_output_.row(row.b, 0, row.i);
-    const FloatVec gates = hn::Set(d, gate(row.b));
-    const FloatVec inverse = hn::Set(d, 1.0f / row_sum(row.b, row.i));
-    const float row_max = outputs_.row_max[row.b * shape_.queries + row.i];
+    const FloatVec gate = hn::Set(d, gate_of(problem_, row.b, 0));
     additive_scores(problem_, score_weights_, row, tile_keys, to.weights);
     mask_row(problem_, row, visible_keys(shape_, problem_.mask, row.b, row.i), to.weights);
-    exponentiate(to.weights, row.begin, row.end, shift_of(row_max));
-    float drops[kKeyTile];
-    std::fill(drops, drops + kKeyTile, 1.0f);
-    if (problem_.dropout.probability > 0) additive_drops(problem_, row, drops);
     for (int64_t c = row.begin; c < row.end; c += kLanes) {
-      const FloatVec weight = hn::Mul(hn::LoadU(d, to.weights + c), inverse);
-      const FloatVec factor = hn::Mul(gates, hn::LoadU(d, drops + c));
       FloatVec product = hn::Zero(d);
       for (int64_t e = 0; e < shape_.value_width; ++e) {
         const FloatVec value = hn::LoadU(d, tile_values + e * kKeyTile + c);
         product = hn::MulAdd(hn::Set(d, d_output[e]), value, product);
       }
-      const FloatVec mean = hn::Mul(gates, hn::Set(d, delta));
-      const FloatVec d_score = hn::Mul(weight, hn::Sub(hn::Mul(product, factor), mean));
-      // What is hidden stays out, even where dO V^T is not a number.
-      const auto hidden = hn::Eq(weight, hn::Zero(d));
-      hn::StoreU(hn::IfThenZeroElse(hidden, d_score), d, to.d_scores + c);
-      hn::StoreU(hn::Mul(weight, factor), d, to.weights + c);
+      hn::StoreU(hn::Mul(gate, product), d, to.d_scores + c);
     }
+    row_gradient(problem_, outputs_, row, delta, to.weights, to.d_scores);
   }
 
   // From a row's gradients to those of everything it came from.
@@ -131,22 +102,19 @@ class AdditiveBackward {
     } else {
       add_inputs<false>(row, from, d_weights);
     }
-    if (!gradients_.bias) return;
-    const int64_t end = std::min(row.end, shape_.keys - row.first_key);
-    for (int64_t c = row.begin; c < end; ++c) {
-      gradients_.bias.at(row.b, 0, row.i, row.first_key + c) += from.d_scores[c];
-    }
+    if (gradients_.bias) add_bias_gradient(shape_, row, from.d_scores, gradients_.bias);
   }
 
   void add_values(const StripRow& row, const TileGradients& from) const {
     const float* d_output = d_output_.row(row.b, 0, row.i);
+    const float gate = gate_of(problem_, row.b, 0);
     float* d_values = gradients_.value.row(row.b, 0, row.first_key);
     for_vectors(0, shape_.value_width, [&](auto at) HWY_ATTR {
       const FloatVec d_row = at.load(d_output);
       for (int64_t c = row.begin; c < row.end; ++c) {
         if (from.weights[c] == 0) continue;
         float* d_value = d_values + c * gradients_.value.row_stride;
-        const FloatVec weight = hn::Set(FloatTag(), from.weights[c]);
+        const FloatVec weight = hn::Set(FloatTag(), gate * from.weights[c]);
         at.store(hn::MulAdd(weight, d_row, at.load(d_value)), d_value);
       }
     });

@@ -59,7 +59,8 @@ class Backward {
           });
     }
     if (gradients_.bias) bias_gradient();
-    if (gradients_.gates) gate_gradient();
+    if (gradients_.gates)
+      gate_gradient(execution_, problem_, outputs_, d_output_, gradients_.gates);
   }
 
  private:
@@ -123,16 +124,6 @@ class Backward {
     return keys.first < (tile + 1) * kKeyTile && keys.last > tile * kKeyTile;
   }
 
-  float gate(int64_t b, int64_t h) const {
-    return problem_.gates ? problem_.gates[b * problem_.gate_batch_stride + h] : 1.0f;
-  }
-  int64_t row_index(int64_t b, int64_t h, int64_t i) const {
-    return (b * shape_.heads + h) * shape_.queries + i;
-  }
-  const float* ungated_row(int64_t b, int64_t h, int64_t i) const {
-    return (outputs_.ungated.data ? outputs_.ungated : outputs_.output).row(b, h, i);
-  }
-
   QuerySide query_side(int worker) const {
     QuerySide side;
     side.query = worker_scratch(worker);
@@ -152,7 +143,7 @@ class Backward {
     for (int64_t i = first; i < first + count; ++i) {
       float* query = to.query + i * key_padded_;
       float* d_output = to.d_output + i * value_padded_;
-      if (outputs_.row_sum[row_index(b, h, i)] == 0) {
+      if (outputs_.row_sum[row_index(shape_, b, h, i)] == 0) {
         std::fill(query, query + key_padded_, 0.0f);
         std::fill(d_output, d_output + value_padded_, 0.0f);
         to.delta[i] = 0;
@@ -161,25 +152,15 @@ class Backward {
       finite &= copy_rows(problem_.query.row(b, h, i), 0, 1, shape_.key_width, query, key_padded_);
       finite &=
           copy_rows(d_output_.row(b, h, i), 0, 1, shape_.value_width, d_output, value_padded_);
-      to.delta[i] = gate(b, h) * row_dot(d_output, ungated_row(b, h, i), shape_.value_width);
-      for (int64_t e = 0; e < shape_.value_width; ++e) d_output[e] *= gate(b, h);
+      const float gate = gate_of(problem_, b, h);
+      to.delta[i] = gate * output_product(problem_, outputs_, d_output_, b, h, i);
+      for (int64_t e = 0; e < shape_.value_width; ++e) d_output[e] *= gate;
     }
     pack_row_groups(to.query + first * key_padded_, key_padded_, count, shape_.key_width,
                     to.query_groups + first * shape_.key_width);
     pack_row_groups(to.d_output + first * value_padded_, value_padded_, count, shape_.value_width,
                     to.d_output_groups + first * shape_.value_width);
     return finite;
-  }
-
-  static float row_dot(const float* x, const float* y, int64_t count) {
-    const FloatTag d;
-    FloatVec sums = hn::Zero(d);
-    int64_t c = 0;
-    for (; c + kLanes <= count; c += kLanes)
-      sums = hn::MulAdd(hn::LoadU(d, x + c), hn::LoadU(d, y + c), sums);
-    float sum = hn::GetLane(hn::SumOfLanes(d, sums));
-    for (; c < count; ++c) sum += x[c] * y[c];
-    return sum;
   }
 
   void key_value_head(int64_t b, int64_t g, int worker) const {
@@ -275,38 +256,11 @@ class Backward {
     const float* values = packed_values(head) + tile * kKeyTile * shape_.value_width;
     panel_product(side.d_output_groups + first * shape_.value_width, rows, values,
                   shape_.value_width, strip.begin, strip.end, d_scores);
-    for (int64_t r = 0; r < rows; ++r)
-      row_gradient(strip, r, side.delta[first + r], d_scores + r * kKeyTile);
-    return strip;
-  }
-
-  // One row: masked scores become weights, dO V^T becomes dS.
-  void row_gradient(const ScoreStrip& strip, int64_t r, float delta, float* d_row) const {
-    const FloatTag d;
-    float* row = strip.scores + r * kKeyTile;
-    const int64_t index = row_index(strip.b, strip.h, strip.first_row + r);
-    const float row_sum = outputs_.row_sum[index];
-    const FloatVec shift = hn::Set(d, shift_of(outputs_.row_max[index]));
-    const FloatVec inverse = hn::Set(d, row_sum == 0 ? 0.0f : 1.0f / row_sum);
-    const FloatVec deltas = hn::Set(d, delta);
-    float drops[kKeyTile];
-    const bool dropout = problem_.dropout.probability > 0;
-    if (dropout) weight_drops(problem_, strip, r, drops);
-    for (int64_t c = strip.begin; c < strip.end; c += kLanes) {
-      const FloatVec weight = weight_of(hn::LoadU(d, row + c), shift, inverse);
-      FloatVec d_weight = hn::LoadU(d, d_row + c);
-      FloatVec kept = weight;
-      if (dropout) {
-        const FloatVec drop = hn::LoadU(d, drops + c - strip.begin);
-        d_weight = hn::Mul(d_weight, drop);
-        kept = hn::Mul(weight, drop);
-      }
-      FloatVec d_score = hn::Mul(weight, hn::Sub(d_weight, deltas));
-      // What is hidden stays out, even where dO V^T is not a number.
-      d_score = hn::IfThenZeroElse(hn::Eq(weight, hn::Zero(d)), d_score);
-      hn::StoreU(kept, d, row + c);
-      hn::StoreU(d_score, d, d_row + c);
+    for (int64_t r = 0; r < rows; ++r) {
+      row_gradient(problem_, outputs_, strip.row(r), side.delta[first + r], weights + r * kKeyTile,
+                   d_scores + r * kKeyTile);
     }
+    return strip;
   }
 
   // From the capped score back to the scaled one: dS *= 1 - tanh^2. The capped score is computed
@@ -322,24 +276,9 @@ class Backward {
     }
   }
 
-  // The bias is added after the cap: its gradient is dS, summed over the axes it is repeated along.
   // Tasks are cut so that no two write the same number.
   void bias_gradient() const;
   void bias_rows(int64_t b, int64_t h, int64_t first, int64_t rows, int worker) const;
-
-  // dgate = sum over rows (and sequences that share it) of dO . O.
-  void gate_gradient() const {
-    for (int64_t b = 0; b < shape_.batch; ++b) {
-      execution_.threads.parallel_for(shape_.heads, [&](int64_t h, int) {
-        float sum = 0;
-        for (int64_t i = 0; i < live_queries(shape_, problem_.mask, b); ++i) {
-          if (outputs_.row_sum[row_index(b, h, i)] == 0) continue;
-          sum += row_dot(d_output_.row(b, h, i), ungated_row(b, h, i), shape_.value_width);
-        }
-        gradients_.gates[b * problem_.gate_batch_stride + h] += sum;
-      });
-    }
-  }
 
   const Execution& execution_;
   const AttentionProblem& problem_;
@@ -364,12 +303,8 @@ void Backward::bias_rows(int64_t b, int64_t h, int64_t first, int64_t rows, int 
   for (int64_t tile = keys.first / kKeyTile; tile * kKeyTile < keys.last; ++tile) {
     const ScoreStrip strip =
         score_gradients(b, h, tile, first, rows, keys, side, weights, d_scores);
-    const int64_t end = std::min(strip.end, shape_.keys - strip.first_key);
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = strip.begin; c < end; ++c) {
-        gradients_.bias.at(b, h, first + r, strip.first_key + c) += d_scores[r * kKeyTile + c];
-      }
-    }
+    for (int64_t r = 0; r < rows; ++r)
+      add_bias_gradient(shape_, strip.row(r), d_scores + r * kKeyTile, gradients_.bias);
   }
 }
 

@@ -137,9 +137,10 @@ class Forward {
     float* scores = reinterpret_cast<float*>(scratch_.get()) + worker * worker_size_;
     float* sums = scores + kStripRows * kKeyTile;
     float* query = sums + kQueryBlock * value_padded_;
-    RowState states[kQueryBlock];
+    RowStates<kQueryBlock> states(end - first);
     std::fill(sums, sums + (end - first) * value_padded_, 0.0f);
     const KeyInterval keys = visible_keys(shape_, problem_.mask, b, first, live - first);
+    ask_for_rows(b, h, first);
     if (keys.first < keys.last) {
       pack_row_groups(problem_.query.row(b, h, first), problem_.query.row_stride, live - first,
                       shape_.key_width, query);
@@ -153,12 +154,29 @@ class Forward {
                         .query = query + (row - first) * shape_.key_width,
                         .keys = head.keys + tile * kKeyTile * shape_.key_width,
                         .scores = scores},
-                       tile, head, states + (row - first), sums + (row - first) * value_padded_);
+                       tile, head, row - first, states, sums + (row - first) * value_padded_);
         }
       }
     }
-    for (int64_t i = first; i < end; ++i)
-      finish_row(b, h, i, states[i - first], sums + (i - first) * value_padded_);
+    for (int64_t i = first; i < end; ++i) {
+      finish_row(problem_, outputs_, b, h, i, states.max(i - first), states.sum(i - first),
+                 sums + (i - first) * value_padded_);
+    }
+  }
+
+  // A head's rows lie too far apart for the processor to guess the next: what this block will write
+  // and the next one will read is asked for now.
+  void ask_for_rows(int64_t b, int64_t h, int64_t first) const {
+    const int64_t next = std::min(shape_.queries, first + kQueryBlock);
+    for (int64_t i = first; i < next; ++i)
+      ask_for_row(outputs_.output.row(b, h, i), shape_.value_width);
+    for (int64_t i = next; i < std::min(shape_.queries, next + kQueryBlock); ++i)
+      ask_for_row(problem_.query.row(b, h, i), shape_.key_width);
+  }
+
+  static void ask_for_row(const float* row, int64_t count) {
+    constexpr int64_t kLine = 16;
+    for (int64_t c = 0; c < count; c += kLine) hwy::Prefetch(row + c);
   }
 
   // Whether the first and the last row see the whole tile: if not, short strips fit the edge of
@@ -170,28 +188,22 @@ class Forward {
            std::min(top.last, bottom.last) >= (tile + 1) * kKeyTile;
   }
 
-  // One strip of rows against one key tile.
-  void attend_strip(ScoreStrip strip, int64_t tile, const PackedHead& head, RowState* states,
-                    float* sums) const {
+  // One strip of rows, from the block's row `first` on, against one key tile.
+  void attend_strip(ScoreStrip strip, int64_t tile, const PackedHead& head, int64_t first,
+                    RowStates<kQueryBlock>& states, float* sums) const {
     const KeyInterval keys =
         visible_keys(shape_, problem_.mask, strip.b, strip.first_row, strip.rows);
     if (keys.first >= (tile + 1) * kKeyTile || keys.last <= tile * kKeyTile) return;
     set_columns(strip, tile, keys);
-    float factors[kStripRows];
+    float factors[kStripRows + kLanes] = {};
     score_strip(problem_, strip, ScoreStage::masked, factors);
-    for (int64_t r = 0; r < strip.rows; ++r) factors[r] = raise_maximum(states[r], factors[r]);
+    states.raise_maxima(first, strip.rows, factors);
     for (int64_t r = 0; r < strip.rows; ++r) {
       float* row = strip.scores + r * kKeyTile;
-      states[r].sum += exponentiate(row, strip.begin, strip.end, shift_of(states[r].max));
-      if (problem_.dropout.probability > 0) drop_weights(strip, r, row);
+      states.exponentiate(first + r, factors[r], strip.begin, strip.end, row);
+      drop_weights(problem_, strip.row(r), row);
     }
     add_values(strip, keys, head, factors, sums);
-  }
-
-  void drop_weights(const ScoreStrip& strip, int64_t r, float* row) const {
-    float drops[kKeyTile];
-    weight_drops(problem_, strip, r, drops);
-    for (int64_t c = strip.begin; c < strip.end; ++c) row[c] *= drops[c - strip.begin];
   }
 
   // sums = factors * sums + weights * values, over the keys of the strip that anyone of its rows
@@ -212,21 +224,6 @@ class Forward {
                                 factors};
     const bool finite = values_in_place_ || head.finite[strip.first_key / kKeyTile];
     strip_product<TileStart::scaled_output, kKeyTile>(strip.rows, value_padded_, operands, finite);
-  }
-
-  void finish_row(int64_t b, int64_t h, int64_t i, const RowState& state, const float* sums) const {
-    const int64_t index = (b * shape_.heads + h) * shape_.queries + i;
-    if (outputs_.row_max) outputs_.row_max[index] = state.max;
-    if (outputs_.row_sum) outputs_.row_sum[index] = state.sum;
-    const float inverse = state.sum == 0 ? 0.0f : 1.0f / state.sum;
-    const float gate = problem_.gates ? problem_.gates[b * problem_.gate_batch_stride + h] : 1.0f;
-    float* ungated = outputs_.ungated.data ? outputs_.ungated.row(b, h, i) : nullptr;
-    float* output = outputs_.output.row(b, h, i);
-    for (int64_t e = 0; e < shape_.value_width; ++e) {
-      const float value = sums[e] * inverse;
-      if (ungated) ungated[e] = value;
-      output[e] = problem_.gates ? value * gate : value;
-    }
   }
 
   const Execution& execution_;

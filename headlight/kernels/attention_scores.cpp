@@ -11,17 +11,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 
-// exp(score - row_max) / row_sum, and 0 where nothing is seen.
-HWY_INLINE void weights_of_row(float row_max, float row_sum, int64_t begin, int64_t end,
-                               float* row) {
-  const FloatTag d;
-  const FloatVec shift = hn::Set(d, shift_of(row_max));
-  const FloatVec inverse = hn::Set(d, row_sum == 0 ? 0.0f : 1.0f / row_sum);
-  for (int64_t c = begin; c < end; c += kLanes) {
-    hn::StoreU(weight_of(hn::LoadU(d, row + c), shift, inverse), d, row + c);
-  }
-}
-
 class Scores {
  public:
   Scores(const AttentionProblem& problem, const ScoreRequest& request, const float* row_max,
@@ -77,7 +66,7 @@ class Scores {
     float* row = strip.scores + r * kKeyTile;
     const int64_t i = strip.first_row + r;
     if (weights) {
-      const int64_t index = (strip.b * shape.heads + strip.h) * shape.queries + i;
+      const int64_t index = row_index(shape, strip.b, strip.h, i);
       weights_of_row(row_max_[index], row_sum_[index], strip.begin, strip.end, row);
     }
     const int64_t count = std::min(kKeyTile, shape.keys - strip.first_key);

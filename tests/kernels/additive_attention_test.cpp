@@ -6,117 +6,33 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/kernels/attention_cases.h"
-#include "tests/kernels/rows.h"
+#include "tests/kernels/attention_checks.h"
 
 namespace headlight::tests {
 namespace {
 
-double largest_of(std::initializer_list<const std::vector<double>*> all) {
-  double largest = 1;
-  for (const auto* values : all) {
-    for (const double x : *values) largest = std::max(largest, std::isfinite(x) ? std::abs(x) : 0);
-  }
-  return largest;
-}
-
-void expect_agreement(const AttentionCase& c, const ReferenceRun& want, bool heads_inside) {
-  const AttentionRun run = run_kernels(
-      c, {.threads = 2, .heads_inside = heads_inside, .backward = true, .weights = true});
-  expect_close(run.output.data(), want.forward.output, 2e-6);
-  expect_close(run.weights.data(), want.forward.weights, 2e-6);
-  expect_close(run.row_max.data(), want.forward.row_max, 1e-6);
-  expect_close(run.row_sum.data(), want.forward.row_sum, 2e-6);
-  // Gradients are measured by the largest of them.
-  const auto& back = want.backward;
-  const double largest = largest_of(
-      {&back.query, &back.key, &back.value, &want.d_bias, &want.d_gates, &want.d_score_weights});
-  const auto expect_gradient = [&](const std::vector<float>& got,
-                                   const std::vector<double>& exact) {
-    expect_close(got.data(), exact, 1e-5 * largest / largest_of({&exact}));
-  };
-  expect_gradient(run.d_query, back.query);
-  expect_gradient(run.d_key, back.key);
-  expect_gradient(run.d_value, back.value);
-  expect_gradient(run.d_bias, want.d_bias);
-  expect_gradient(run.d_gates, want.d_gates);
-  expect_gradient(run.d_score_weights, want.d_score_weights);
-}
-
-bool same_run(const AttentionRun& a, const AttentionRun& b) {
-  const std::vector<float> AttentionRun::*const all[] = {
-      &AttentionRun::output,         &AttentionRun::row_max, &AttentionRun::row_sum,
-      &AttentionRun::weights,        &AttentionRun::d_query, &AttentionRun::d_key,
-      &AttentionRun::d_value,        &AttentionRun::d_bias,  &AttentionRun::d_gates,
-      &AttentionRun::d_score_weights};
-  return std::all_of(std::begin(all), std::end(all),
-                     [&](auto member) { return same_bits(a.*member, b.*member); });
-}
-
-std::vector<float> sequence_part(const std::vector<float>& all, int64_t b, int64_t batch) {
-  const auto size = static_cast<int64_t>(all.size()) / batch;
-  return {all.begin() + b * size, all.begin() + (b + 1) * size};
-}
-
-void expect_same_bits(const AttentionCase& c, int threads) {
-  const AttentionRun run = run_kernels(c, {.threads = 1, .backward = true, .weights = true});
-  EXPECT_TRUE(same_run(
-      run, run_kernels(
-               c, {.threads = threads, .heads_inside = true, .backward = true, .weights = true})))
-      << threads << " threads";
-  for (int64_t b = 0; b < c.shape.batch; ++b) {
-    const AttentionRun alone = run_kernels(c, {.threads = 2, .backward = true, .only_sequence = b});
-    EXPECT_TRUE(same_bits(alone.output, sequence_part(run.output, b, c.shape.batch)));
-    EXPECT_TRUE(same_bits(alone.d_query, sequence_part(run.d_query, b, c.shape.batch)));
-    EXPECT_TRUE(same_bits(alone.d_key, sequence_part(run.d_key, b, c.shape.batch)));
-    EXPECT_TRUE(same_bits(alone.d_value, sequence_part(run.d_value, b, c.shape.batch)));
-  }
-}
-
-// Every problem on every instruction set against the reference; the same bits on one, in turn.
-void differential(uint64_t first, uint64_t count, const CaseLimits& limits) {
-  const std::vector<std::string> targets = kernels::simd_targets();
-  for (uint64_t seed = first; seed < first + count && !testing::Test::HasFailure(); ++seed) {
-    const AttentionCase c = AttentionCase::draw(seed, limits);
-    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + c.text());
-    const ReferenceRun want = run_reference(c);
-    for (size_t n = 0; n < targets.size(); ++n) {
-      kernels::limit_simd(targets[n]);
-      SCOPED_TRACE(targets[n]);
-      expect_agreement(c, want, seed % 2 == 0);
-      if (n == seed % targets.size()) expect_same_bits(c, 2 + static_cast<int>(seed % 7));
-    }
-  }
-  kernels::limit_simd(targets.front());
-}
-
 TEST(AdditiveAttention, agrees_with_the_reference_and_keeps_its_bits_on_random_problems) {
-  differential(0, 300, {.largest_size = 40, .additive = true});
+  expect_agreement_and_same_bits(0, 300, {.largest_size = 40, .additive = true});
 }
 
 TEST(AdditiveAttention, agrees_with_the_reference_and_keeps_its_bits_over_several_key_tiles) {
-  differential(5000, 12, {.largest_size = 20, .long_keys = true, .additive = true});
+  expect_agreement_and_same_bits(5000, 12,
+                                 {.largest_size = 20, .long_keys = true, .additive = true});
 }
 
-// One sequence, `keys` keys, width 8, everything random.
-AttentionCase plain_case(int64_t queries, int64_t keys) {
-  AttentionCase c;
-  c.shape = {1, 1, 1, queries, keys, 8, 8};
-  c.query = random_floats(queries * 8, 1), c.key = random_floats(keys * 8, 2);
-  c.value = random_floats(keys * 8, 3), c.d_output = random_floats(queries * 8, 4);
+AttentionCase additive_case(int64_t queries, int64_t keys) {
+  AttentionCase c = plain_case(queries, keys);
   c.additive = true;
   c.score_weights = random_floats(8, 5);
   return c;
 }
 
 TEST(AdditiveAttention, never_lets_through_what_hides_behind_a_mask) {
-  for (const std::string& target : kernels::simd_targets()) {
-    kernels::limit_simd(target);
-    SCOPED_TRACE(target);
+  on_each_target([] {
     for (const double poison :
          {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
       // Key 125 is seen by no row; row 3 sees nothing.
-      AttentionCase clean = plain_case(20, 150);
+      AttentionCase clean = additive_case(20, 150);
       clean.causal = true;
       clean.past = {100};
       clean.keep.assign(20 * 150, 1);
@@ -130,19 +46,11 @@ TEST(AdditiveAttention, never_lets_through_what_hides_behind_a_mask) {
       const RunOptions options{.backward = true, .weights = true};
       EXPECT_TRUE(same_run(run_kernels(poisoned, options), run_kernels(clean, options)));
     }
-  }
-  kernels::limit_simd(kernels::simd_targets().front());
+  });
 }
 
 TEST(AdditiveAttention, of_a_row_that_sees_nothing_is_zero_with_zero_gradients) {
-  AttentionCase c = plain_case(4, 6);
-  c.valid_lens = {0};
-  const AttentionRun run = run_kernels(c, {.backward = true, .weights = true});
-  for (const auto* values : {&run.output, &run.weights, &run.row_sum, &run.d_query, &run.d_key,
-                             &run.d_value, &run.d_score_weights}) {
-    for (const float x : *values) EXPECT_EQ(x, 0.0f);
-  }
-  for (const float x : run.row_max) EXPECT_EQ(x, -std::numeric_limits<float>::infinity());
+  expect_zeros_without_keys(additive_case(4, 6));
 }
 
 // The case as a problem for direct calls; keeps the memory.
@@ -165,7 +73,7 @@ struct PlainProblem {
 };
 
 TEST(AdditiveAttention, gives_the_score_weights_their_gradient_without_the_others) {
-  const AttentionCase c = plain_case(9, 140);
+  const AttentionCase c = additive_case(9, 140);
   const PlainProblem plain(c);
   base::ThreadPool threads(2);
   tensor::Arena arena;
@@ -181,7 +89,7 @@ TEST(AdditiveAttention, gives_the_score_weights_their_gradient_without_the_other
 }
 
 TEST(AdditiveAttention, shows_raw_and_masked_scores_of_chosen_rows) {
-  AttentionCase c = plain_case(9, 140);
+  AttentionCase c = additive_case(9, 140);
   c.causal = true;
   c.past = {120};
   const PlainProblem plain(c);

@@ -10,10 +10,8 @@
 #include <hwy/highway.h>
 
 #include "headlight/kernels/additive_attention.h"
-#include "headlight/kernels/simd/mask-inl.h"
+#include "headlight/kernels/simd/attention_row-inl.h"
 #include "headlight/kernels/simd/pack-inl.h"
-#include "headlight/kernels/simd/random-inl.h"
-#include "headlight/kernels/simd/row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
@@ -54,16 +52,6 @@ HWY_INLINE void additive_scores(const AttentionProblem& problem, const float* we
     }
     hn::StoreU(sum, d, scores + c);
   }
-}
-
-// The dropout factors of a row's columns: factors[c] is 0 or 1 / (1 - probability).
-HWY_INLINE void additive_drops(const AttentionProblem& problem, const StripRow& row,
-                               float* factors) {
-  const AttentionDropout& dropout = problem.dropout;
-  const int64_t sequence = dropout.sequences ? dropout.sequences[row.b] : row.b;
-  dropout_factors(dropout.key, static_cast<uint32_t>(row.i), 0, static_cast<uint32_t>(sequence),
-                  row.first_key + row.begin, row.end - row.begin, dropout.probability,
-                  factors + row.begin);
 }
 
 }  // namespace headlight::kernels::HWY_NAMESPACE

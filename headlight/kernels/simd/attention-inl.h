@@ -11,9 +11,8 @@
 
 #include <cstring>
 
-#include "headlight/kernels/simd/mask-inl.h"
+#include "headlight/kernels/simd/attention_row-inl.h"
 #include "headlight/kernels/simd/pack-inl.h"
-#include "headlight/kernels/simd/random-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
@@ -145,6 +144,8 @@ struct ScoreStrip {
   const float* query = nullptr;  // from first_row on, by pack_row_groups
   const float* keys = nullptr;   // the panels of the tile
   float* scores = nullptr;
+
+  StripRow row(int64_t r) const { return {b, h, first_row + r, first_key, begin, end}; }
 };
 
 // Restricts a strip over tile `tile` to the columns that hold keys of the interval.
@@ -195,22 +196,10 @@ inline void score_strip(const AttentionProblem& problem, const ScoreStrip& s, Sc
       const KeyInterval keys = visible_keys(problem.shape, mask, s.b, s.first_row + r);
       masked =
           element_masks || keys.first > s.first_key + s.begin || keys.last < s.first_key + s.end;
-      if (masked)
-        mask_row(problem, {s.b, s.h, s.first_row + r, s.first_key, s.begin, s.end}, keys, row);
+      if (masked) mask_row(problem, s.row(r), keys, row);
     }
     if (largest) largest[r] = cap || masked ? largest_score(row, s.begin, s.end) : row_largest;
   }
-}
-
-// The dropout factors of columns [begin, end) of one row: factors[c - begin] is 0 or 1 / (1 -
-// probability).
-HWY_INLINE void weight_drops(const AttentionProblem& problem, const ScoreStrip& s, int64_t r,
-                             float* factors) {
-  const AttentionDropout& dropout = problem.dropout;
-  const int64_t sequence = dropout.sequences ? dropout.sequences[s.b] : s.b;
-  dropout_factors(dropout.key, static_cast<uint32_t>(s.first_row + r), static_cast<uint32_t>(s.h),
-                  static_cast<uint32_t>(sequence), s.first_key + s.begin, s.end - s.begin,
-                  dropout.probability, factors);
 }
 
 }  // namespace headlight::kernels::HWY_NAMESPACE
