@@ -89,6 +89,33 @@ struct Request {
   std::vector<Option> known;
 };
 
+[[noreturn]] void refuse_word(const Command& command, const std::string& word) {
+  const Option& first = command.options.front();
+  std::string takes = command.operand.name.empty()
+                          ? "takes only options"
+                          : "takes one " + std::string(command.operand.name) + " and options";
+  takes += ", such as --" + std::string(first.name) + (first.value.empty() ? "" : " ");
+  throw Error(ErrorKind::usage, "unexpected argument", io::in_quotes(word),
+              std::string(command.name) + " " + takes.append(first.value));
+}
+
+// Options up to the end, with the operand among them.
+void read_operand(ArgumentParser& parser, Request& request) {
+  const Command& command = *request.command;
+  const std::string_view name = command.operand.name;
+  bool is_there = false;
+  while (const auto word = parser.next_word(request.arguments, request.known)) {
+    if (name.empty() || is_there) refuse_word(command, *word);
+    is_there = true;
+    request.arguments.set(in_small_letters(name), *word, std::string(name));
+  }
+  const bool asks = request.arguments.has("help") || request.arguments.has("version");
+  if (name.empty() || is_there || !command.operand.required || asks) return;
+  throw Error(ErrorKind::usage, std::string(name), "",
+              "is missing: headlight " + std::string(command.name) + " " + std::string(name) +
+                  "; `headlight " + std::string(command.name) + " --help` has examples");
+}
+
 Request read_request(std::span<char* const> words) {
   Request request;
   request.known.assign(kEverywhere.begin(), kEverywhere.end());
@@ -108,13 +135,7 @@ Request read_request(std::span<char* const> words) {
   request.arguments.set_command(request.command->name);
   request.known.insert(request.known.begin(), request.command->options.begin(),
                        request.command->options.end());
-  if (const auto more = parser.next_word(request.arguments, request.known)) {
-    const Option& first = request.command->options.front();
-    throw Error(ErrorKind::usage, "unexpected argument", io::in_quotes(*more),
-                std::string(request.command->name) + " takes only options, such as --" +
-                    std::string(first.name) + (first.value.empty() ? "" : " ") +
-                    std::string(first.value));
-  }
+  read_operand(parser, request);
   return request;
 }
 

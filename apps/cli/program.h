@@ -22,6 +22,13 @@ struct Session {
   bool talkative = false;  // somebody reads standard error at a terminal and has not said --quiet
 };
 
+// The word that a command takes besides options, e.g. MODEL. Its value is that of the option of the
+// same name in small letters, which has no dashes before it: arguments.text("model").
+struct Operand {
+  std::string_view name = {};  // "MODEL"; empty: the command takes none
+  bool required = true;
+};
+
 // One file per command defines one of these; program.cpp lists them.
 struct Command {
   std::string_view name;
@@ -29,6 +36,7 @@ struct Command {
   std::string_view examples;  // help begins with them
   std::span<const Option> options;
   void (*run)(Session& session);
+  Operand operand = {};
 };
 extern const Command kAttend;
 extern const Command kBench;

@@ -37,6 +37,14 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   });
 }
 
+std::string in_small_letters(std::string_view word) {
+  std::string small(word);
+  for (char& c : small) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return small;
+}
+
 std::string shown(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string result;

@@ -11,6 +11,9 @@ namespace headlight::cli {
 // neighbours exchanged); the first of equals. There is at least one candidate.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 
+// A to Z only.
+std::string in_small_letters(std::string_view word);
+
 // Bytes that are not UTF-8 become \xff and the like, so that any terminal and log can show the
 // text.
 std::string shown(std::string_view text);

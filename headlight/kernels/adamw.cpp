@@ -42,10 +42,10 @@ struct UpdateCoefficients {
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 
-// Zero in place of numbers that are not normal.
+// Zero in place of numbers too small to be normal.
 HWY_INLINE FloatVec normal_or_zero(FloatVec v) {
   const FloatVec smallest = hn::Set(FloatTag(), std::numeric_limits<float>::min());
-  return hn::IfThenElseZero(hn::Ge(hn::Abs(v), smallest), v);
+  return hn::IfThenZeroElse(hn::Lt(hn::Abs(v), smallest), v);
 }
 
 // Numbers [first, end) of one parameter. m, v: moments; g: gradient; p: numbers.

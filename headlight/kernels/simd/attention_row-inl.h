@@ -10,17 +10,12 @@
 
 #include <hwy/highway.h>
 
-#include "headlight/kernels/simd/mask-inl.h"
-#include "headlight/kernels/simd/math-inl.h"
 #include "headlight/kernels/simd/random-inl.h"
-#include "headlight/kernels/simd/row-inl.h"
+#include "headlight/kernels/simd/softmax-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// What to subtract from scores: a row that has seen nothing yet has no maximum.
-HWY_INLINE float shift_of(float row_max) { return row_max == kHidden ? 0.0f : row_max; }
 
 HWY_INLINE float inverse_of(float row_sum) { return row_sum == 0 ? 0.0f : 1.0f / row_sum; }
 

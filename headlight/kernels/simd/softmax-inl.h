@@ -13,11 +13,21 @@
 #include <cmath>
 
 #include "headlight/kernels/simd/mask-inl.h"
+#include "headlight/kernels/simd/math-inl.h"
 #include "headlight/kernels/simd/row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+// What to subtract from numbers: a row of nothing but -infinity has no maximum.
+HWY_INLINE float shift_of(float row_max) { return row_max == kHidden ? 0.0f : row_max; }
+
+// The maximum of a row and the sum of exp(x - maximum).
+struct RowState {
+  float max = kHidden;
+  float sum = 0;
+};
 
 constexpr int64_t kSoftmaxBlock = 2048;
 
@@ -51,8 +61,10 @@ HWY_INLINE RowState exponential_row(const float* x, int64_t cols, float* y, floa
     const float largest = max_row(count, x + first);
     if (block == 0) {
       state.max = largest;
-    } else {
-      raise_maximum(state, largest);
+    } else if (state.max < largest) {
+      const FloatTag d;
+      state.sum *= hn::GetLane(exp_softmax(d, hn::Set(d, state.max - largest)));
+      state.max = largest;
     }
     float* to = nullptr;
     if constexpr (kStore) {
