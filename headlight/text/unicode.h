@@ -31,8 +31,6 @@ bool is_word(char32_t code_point);         // as \w of regular expressions
 
 enum class NormalForm { nfc, nfd, nfkc, nfkd };
 std::string normalized(std::string_view text, NormalForm form);
-// Decomposed, then without nonspacing marks.
-std::string without_accents(std::string_view text);
 
 // Lower case. In Turkish (tr) and Azerbaijani (az), I becomes ı and İ becomes i; elsewhere I
 // becomes i and İ becomes i with a dot above.

@@ -1,0 +1,71 @@
+// From a plan to parts that fit together.
+#include "headlight/text/tokenizer_parts.h"
+
+#include <map>
+
+namespace headlight::text {
+namespace {
+
+// The entries with the added tokens that are not among them.
+Vocabulary whole_vocabulary(TokenizerPlan& plan) {
+  std::map<std::string, int64_t, std::less<>> known;
+  for (const auto& [token, id] : plan.entries) known.emplace(token, id);
+  for (const AddedToken& token : plan.added) {
+    const auto [place, is_new] = known.emplace(token.content, token.id);
+    if (is_new) {
+      plan.entries.emplace_back(token.content, token.id);
+    } else if (place->second != token.id) {
+      refuse_tokenizer(plan.name, "the token " + io::in_quotes(token.content) + " has two ids, " +
+                                      std::to_string(place->second) + " and " +
+                                      std::to_string(token.id));
+    }
+  }
+  Vocabulary vocabulary(std::move(plan.entries), plan.name);
+  for (const AddedToken& token : plan.added) {
+    if (token.is_special) vocabulary.make_special(token.id);
+  }
+  return vocabulary;
+}
+
+}  // namespace
+
+TokenizerParts::TokenizerParts(TokenizerPlan plan)
+    : normalizer_json(std::move(plan.normalizer)),
+      pre_tokenizer_json(std::move(plan.pre_tokenizer)),
+      post_processor_json(std::move(plan.post_processor)),
+      decoder_json(std::move(plan.decoder)),
+      added(plan.added),
+      vocabulary(whole_vocabulary(plan)),
+      normalizer({normalizer_json, "normalizer", plan.name}),
+      splitter({pre_tokenizer_json, "pre_tokenizer", plan.name}),
+      joiner({decoder_json, "decoder", plan.name}),
+      frame(read_frame({post_processor_json, "post_processor", plan.name}, vocabulary)),
+      finder(added),
+      model(plan.model(vocabulary)),
+      special(special_ids(vocabulary, model->unknown())) {
+  const bool is_bpe = model->kind() == "bpe";
+  if (splitter.is_byte_level() != is_bpe || joiner.is_byte_level() != is_bpe) {
+    refuse_tokenizer(plan.name,
+                     "a BPE model is read with pre_tokenizer and decoder ByteLevel, other models "
+                     "without them");
+  }
+}
+
+TokenizerPlan byte_level_plan(const std::string& name, Vocabulary::Entries entries,
+                              Bpe::Merges merges, std::vector<AddedToken> added) {
+  using Object = io::Json::Object;
+  const Object byte_level = {{"type", "ByteLevel"},
+                             {"add_prefix_space", false},
+                             {"trim_offsets", true},
+                             {"use_regex", true}};
+  return {.name = name,
+          .pre_tokenizer = byte_level,
+          .decoder = byte_level,
+          .entries = std::move(entries),
+          .added = std::move(added),
+          .model = [name, merges = std::move(merges)](const Vocabulary& vocabulary) {
+            return std::make_unique<Bpe>(vocabulary, merges, "", name);
+          }};
+}
+
+}  // namespace headlight::text
