@@ -1,7 +1,8 @@
-// Door of base: errors, threads, random numbers, files.
+// Door of base: errors, threads, random numbers, files, memory.
 #pragma once
 
 #include "headlight/base/error.h"
 #include "headlight/base/file.h"
+#include "headlight/base/memory.h"
 #include "headlight/base/random.h"
 #include "headlight/base/threads.h"

@@ -119,6 +119,35 @@ void KvCache::append(Context& context, const Tensor& key, const Tensor& value, i
   count_ = longest;
 }
 
+void KvCache::select(std::span<const int64_t> sequences) {
+  if (!lengths_.defined()) refuse("sequences", "there are none yet to select from");
+  for (const int64_t sequence : sequences) {
+    if (sequence >= 0 && sequence < batch_) continue;
+    refuse("sequences",
+           "there is no sequence " + std::to_string(sequence) + " among " + std::to_string(batch_));
+  }
+  const auto batch = static_cast<int64_t>(sequences.size());
+  const Tensor packed = Tensor::uninitialized(DType::f32, packed_.shape().with(0, batch));
+  const Tensor values = Tensor::uninitialized(DType::f32, values_.shape().with(0, batch));
+  const Tensor lengths = Tensor::uninitialized(DType::i64, {batch});
+  const auto copy = [](const Tensor& from, int64_t source, const Tensor& to, int64_t target) {
+    const Tensor sequence = from.slice(0, source, 1);
+    std::memcpy(to.slice(0, target, 1).raw(), sequence.raw(), sequence.bytes());
+  };
+  count_ = 0;
+  for (int64_t b = 0; b < batch; ++b) {
+    const int64_t source = sequences[static_cast<size_t>(b)];
+    copy(packed_, source, packed, b);
+    copy(values_, source, values, b);
+    lengths.data<int64_t>()[b] = lengths_.data<int64_t>()[source];
+    count_ = std::max(count_, lengths.data<int64_t>()[b]);
+  }
+  packed_ = packed;
+  values_ = values;
+  lengths_ = lengths;
+  batch_ = batch;
+}
+
 autograd::CachedKeyValues KvCache::view() const {
   return {.keys = {packed_.data<float>(), packed_.stride(0), packed_.stride(1)},
           .key_width = key_width_,

@@ -1,6 +1,8 @@
 // KvCache: the keys and values that one attention layer has computed so far, ready for its kernel.
 #pragma once
 
+#include <span>
+
 #include "headlight/nn/parameter.h"
 
 namespace headlight::nn {
@@ -13,6 +15,9 @@ class KvCache {
   // rows are taken; lens is i64 (B,), or absent when all rows count.
   void append(Context& context, const tensor::Tensor& key, const tensor::Tensor& value,
               int64_t kv_heads, const tensor::Tensor& lens = {});
+
+  // Goes on with these sequences, in this order: repeated, reordered or left out.
+  void select(std::span<const int64_t> sequences);
 
   bool empty() const noexcept { return count_ == 0; }
   int64_t count() const noexcept { return count_; }  // of the longest sequence

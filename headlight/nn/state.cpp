@@ -44,7 +44,7 @@ struct Misfits {
                         tensor.shape().text() + " and should be " + parameter.shape().text());
   }
 
-  void refuse_any() const {
+  void refuse_any(const std::string& where) const {
     std::string why;
     const auto add = [&why](const std::vector<std::string>& names, const char* kind) {
       if (!names.empty()) why += (why.empty() ? "" : "; ") + listed(names, kind);
@@ -52,7 +52,7 @@ struct Misfits {
     add(missing, "missing");
     add(misshapen, "of the wrong shape or type");
     add(unexpected, "unexpected");
-    if (!why.empty()) throw Error(ErrorKind::bad_input, "load", "tensors", why);
+    if (!why.empty()) throw Error(ErrorKind::bad_input, "load", where, why);
   }
 };
 
@@ -63,7 +63,8 @@ std::string name_prefix(const std::string& prefix) {
   return prefix + '.';
 }
 
-void load_state(const Parameters& parameters, const StateDict& state, const IgnoredNames& ignored) {
+void load_state(const Parameters& parameters, const StateDict& state, const IgnoredNames& ignored,
+                const std::string& where) {
   Misfits misfits;
   std::set<std::string> expected;
   for (const ParameterHandle& parameter : parameters) {
@@ -75,7 +76,7 @@ void load_state(const Parameters& parameters, const StateDict& state, const Igno
       misfits.unexpected.push_back(name);
     }
   }
-  misfits.refuse_any();
+  misfits.refuse_any(where);
   for (const ParameterHandle& parameter : parameters) {
     parameter->assign(to_float32(state.at(parameter->name())));
   }

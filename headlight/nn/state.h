@@ -18,10 +18,10 @@ std::string name_prefix(const std::string& prefix);
 // when tensors are missing, of another shape or not numbers of a float type, or when there are
 // tensors that no parameter has and `ignored` does not let pass, one Error lists the first five of
 // each kind and counts them. Without `ignored` all others are let pass. Tensors are not copied
-// where they are float32 already.
+// where they are float32 already. `where` is for the error, e.g. a path.
 using IgnoredNames = std::function<bool(const std::string& name, const tensor::Tensor& tensor)>;
 void load_state(const Parameters& parameters, const StateDict& state,
-                const IgnoredNames& ignored = {});
+                const IgnoredNames& ignored = {}, const std::string& where = "tensors");
 
 // Whether a tensor is a mask that a PyTorch module saved as a buffer: "mask", "masked_bias", or a
 // "bias" of shape (1, 1, T, T).

@@ -1,0 +1,183 @@
+// ConfigReader: one function per type.
+#include "headlight/models/config_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace headlight::models {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+using nn::Activation;
+
+struct NamedActivation {
+  std::string_view name;
+  Activation activation;
+};
+constexpr std::array<NamedActivation, 3> kActivations = {
+    {{"relu", Activation::relu}, {"gelu", Activation::gelu}, {"gelu_new", Activation::gelu_tanh}}};
+
+constexpr std::array<std::string_view, 3> kActivationNames = {
+    kActivations[0].name, kActivations[1].name, kActivations[2].name};
+
+std::string range_text(int64_t least, int64_t most) {
+  return "it must be from " + std::to_string(least) + " to " + std::to_string(most);
+}
+
+// The value as it stands in the file, cut to a message's length.
+std::string shown(const io::Json& value) {
+  constexpr size_t kMost = 40;
+  if (value.array() != nullptr) return "a list";
+  if (value.object() != nullptr) return "an object";
+  std::string text = io::json_text(value);
+  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
+  return text;
+}
+
+}  // namespace
+
+ConfigReader::ConfigReader(const io::Json& json, const std::string& path)
+    : json_(json), path_(path) {
+  if (json.object() == nullptr) {
+    throw Error(ErrorKind::bad_input, path, "", "is " + shown(json) + ", an object is needed");
+  }
+}
+
+void ConfigReader::refuse(std::string_view key, const std::string& why) const {
+  throw Error(ErrorKind::bad_input, path_, key, why);
+}
+
+const io::Json* ConfigReader::find(std::string_view key) const {
+  const io::Json* value = json_.find(key);
+  return value == nullptr || value->is_null() ? nullptr : value;
+}
+
+int64_t ConfigReader::size(std::string_view key, int64_t most) const {
+  if (find(key) == nullptr) {
+    refuse(key, std::string(json_.find(key) == nullptr ? "is missing" : "is null") +
+                    ", a whole number from 1 to " + std::to_string(most) + " is needed");
+  }
+  return integer(key, 1, most, 1);
+}
+
+int64_t ConfigReader::size(std::string_view key, int64_t most, int64_t otherwise) const {
+  return integer(key, 1, most, otherwise);
+}
+
+int64_t ConfigReader::integer(std::string_view key, int64_t least, int64_t most,
+                              int64_t otherwise) const {
+  const io::Json* value = find(key);
+  if (value == nullptr) return otherwise;
+  const auto integer = value->integer();
+  if (!integer) refuse(key, "is " + shown(*value) + ", a whole number is needed");
+  if (*integer < least || *integer > most) {
+    refuse(key, "is " + std::to_string(*integer) + ", " + range_text(least, most));
+  }
+  return *integer;
+}
+
+float ConfigReader::fraction(std::string_view key, bool zero, float otherwise) const {
+  const io::Json* value = find(key);
+  if (value == nullptr) return otherwise;
+  const auto number = value->number();
+  if (!number) refuse(key, "is " + shown(*value) + ", a number is needed");
+  const auto rounded = static_cast<float>(*number);
+  if (!(*number >= 0 && rounded < 1) || (!zero && rounded == 0)) {
+    refuse(key, "is " + shown(*value) + ", it must be " +
+                    (zero ? "at least 0 and below 1" : "above 0 and below 1"));
+  }
+  return rounded;
+}
+
+bool ConfigReader::boolean(std::string_view key, bool otherwise) const {
+  const io::Json* value = find(key);
+  if (value == nullptr) return otherwise;
+  const auto boolean = value->boolean();
+  if (!boolean) refuse(key, "is " + shown(*value) + ", true or false is needed");
+  return *boolean;
+}
+
+std::string_view ConfigReader::choice(std::string_view key,
+                                      std::span<const std::string_view> choices,
+                                      std::string_view otherwise) const {
+  return find(key) == nullptr ? otherwise : choice(key, choices);
+}
+
+std::string_view ConfigReader::choice(std::string_view key,
+                                      std::span<const std::string_view> choices) const {
+  const io::Json* value = find(key);
+  if (value != nullptr && value->text() != nullptr) {
+    const auto found = std::find(choices.begin(), choices.end(), *value->text());
+    if (found != choices.end()) return *found;
+  }
+  std::string supported;
+  for (const std::string_view choice : choices) {
+    supported.append(supported.empty() ? "" : ", ").append(choice);
+  }
+  refuse(key,
+         (value == nullptr ? "is missing" : "is " + shown(*value)) + ", supported: " + supported);
+}
+
+Activation ConfigReader::activation(std::string_view key, Activation otherwise) const {
+  const std::string_view name = choice(key, kActivationNames, activation_name(otherwise));
+  return std::find_if(kActivations.begin(), kActivations.end(),
+                      [name](const NamedActivation& entry) { return entry.name == name; })
+      ->activation;
+}
+
+std::optional<int64_t> ConfigReader::id(std::string_view key, int64_t vocab_size,
+                                        OutsideIds outside) const {
+  const io::Json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  const auto integer = value->integer();
+  if (!integer) refuse(key, "is " + shown(*value) + ", a whole number is needed");
+  if (*integer < 0 || *integer >= vocab_size) {
+    if (outside == OutsideIds::none) return std::nullopt;
+    refuse(key, "is " + std::to_string(*integer) + ", the vocabulary has ids 0 to " +
+                    std::to_string(vocab_size - 1));
+  }
+  return integer;
+}
+
+SpecialIds ConfigReader::special_ids(int64_t vocab_size, OutsideIds outside) const {
+  return {.padding = id("pad_token_id", vocab_size, outside),
+          .begin = id("bos_token_id", vocab_size, outside),
+          .end = id("eos_token_id", vocab_size, outside),
+          .decoder_start = id("decoder_start_token_id", vocab_size, outside)};
+}
+
+void ConfigReader::require(std::string_view key, const io::Json& value) const {
+  const io::Json* given = find(key);
+  if (given == nullptr || *given == value) return;
+  refuse(key, "is " + shown(*given) + ", only " + shown(value) + " is supported");
+}
+
+void ConfigReader::check_heads(std::string_view key, int64_t heads, int64_t width) const {
+  if (width % heads == 0) return;
+  refuse(key, std::to_string(heads) + " heads do not divide the width " + std::to_string(width));
+}
+
+std::string_view activation_name(Activation activation) {
+  return std::find_if(
+             kActivations.begin(), kActivations.end(),
+             [activation](const NamedActivation& entry) { return entry.activation == activation; })
+      ->name;
+}
+
+void write_special_ids(io::Json::Object& config, const SpecialIds& ids) {
+  const auto write = [&config](const char* key, const std::optional<int64_t>& id) {
+    config.emplace_back(key, id ? io::Json(*id) : io::Json());
+  };
+  write("pad_token_id", ids.padding);
+  write("bos_token_id", ids.begin);
+  write("eos_token_id", ids.end);
+  write("decoder_start_token_id", ids.decoder_start);
+}
+
+double short_number(float number) {
+  return io::parse_number<double>(io::number_text(number)).value_or(number);
+}
+
+}  // namespace headlight::models

@@ -1,0 +1,65 @@
+// Reading config.json key by key; each mistake names the file, the key and the range. Inside models
+// only.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "headlight/models/model.h"
+
+namespace headlight::models {
+
+// Bounds that no model reaches, far below where sums and products of sizes overflow.
+inline constexpr int64_t kMostLayers = 1000;
+inline constexpr int64_t kMostWidth = 1'000'000;
+inline constexpr int64_t kMostIds = 10'000'000;  // of vocabularies and positions
+
+// What becomes of a special id that the vocabulary does not have. Hugging Face's configurations
+// name GPT-2's own whatever the vocabulary is: there it means that there is none.
+enum class OutsideIds { refused, none };
+
+class ConfigReader {
+ public:
+  // Throws Error(bad_input) unless `json` is an object. Both must outlive the reader.
+  ConfigReader(const io::Json& json, const std::string& path);
+
+  // From 1 to `most`. A missing key is an error, and so is null.
+  int64_t size(std::string_view key, int64_t most) const;
+  // Missing or null: `otherwise`.
+  int64_t size(std::string_view key, int64_t most, int64_t otherwise) const;
+  int64_t integer(std::string_view key, int64_t least, int64_t most, int64_t otherwise) const;
+  // Above 0 and below 1; 0 too when `zero` says so.
+  float fraction(std::string_view key, bool zero, float otherwise) const;
+  bool boolean(std::string_view key, bool otherwise) const;
+  // One of `choices`, listed when it is not.
+  std::string_view choice(std::string_view key, std::span<const std::string_view> choices) const;
+  std::string_view choice(std::string_view key, std::span<const std::string_view> choices,
+                          std::string_view otherwise) const;
+  // "relu", "gelu" (exact) or "gelu_new" (the tanh form).
+  nn::Activation activation(std::string_view key, nn::Activation otherwise) const;
+  // pad_token_id, bos_token_id, eos_token_id and decoder_start_token_id.
+  SpecialIds special_ids(int64_t vocab_size, OutsideIds outside) const;
+  // Throws unless the key is absent or has this value.
+  void require(std::string_view key, const io::Json& value) const;
+  // Throws when heads do not divide the width.
+  void check_heads(std::string_view key, int64_t heads, int64_t width) const;
+
+  [[noreturn]] void refuse(std::string_view key, const std::string& why) const;
+
+ private:
+  const io::Json* find(std::string_view key) const;  // null counts as absent
+  std::optional<int64_t> id(std::string_view key, int64_t vocab_size, OutsideIds outside) const;
+
+  const io::Json& json_;
+  const std::string& path_;
+};
+
+std::string_view activation_name(nn::Activation activation);
+// Adds the members that special_ids() reads.
+void write_special_ids(io::Json::Object& config, const SpecialIds& ids);
+// A float as the shortest double that reads back the same, so that 1e-5 is written as 1e-5.
+double short_number(float number);
+
+}  // namespace headlight::models

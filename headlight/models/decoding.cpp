@@ -1,0 +1,86 @@
+// Decoding: caches and lengths that go together.
+#include "headlight/models/decoding.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "headlight/base/base.h"
+
+namespace headlight::models {
+
+using autograd::Context;
+using autograd::Value;
+using base::Error;
+using base::ErrorKind;
+using tensor::DType;
+using tensor::Tensor;
+
+namespace {
+
+[[noreturn]] void refuse(const char* where, const std::string& why) {
+  throw Error(ErrorKind::bad_input, "decoding", where, why);
+}
+
+// The number of ids that each sequence reads, 1 to T.
+std::vector<int64_t> counts_of(const Tensor& ids, const Tensor& lens) {
+  if (!ids.defined() || ids.dtype() != DType::i64 || ids.rank() != 2 || ids.size(1) < 1) {
+    refuse("ids", "int64 (B, T) with at least one id is needed");
+  }
+  std::vector<int64_t> counts(static_cast<size_t>(ids.size(0)), ids.size(1));
+  if (!lens.defined()) return counts;
+  if (lens.dtype() != DType::i64 || lens.shape() != tensor::Shape{ids.size(0)} ||
+      !lens.is_contiguous()) {
+    refuse("lengths", "are " + lens.shape().text() + " for ids " + ids.shape().text());
+  }
+  std::copy_n(lens.data<int64_t>(), counts.size(), counts.begin());
+  for (const int64_t count : counts) {
+    if (count >= 1 && count <= ids.size(1)) continue;
+    refuse("lengths",
+           std::to_string(count) + " is not within 1 and " + std::to_string(ids.size(1)));
+  }
+  return counts;
+}
+
+}  // namespace
+
+Decoding::Decoding(const Decoder& decoder, std::vector<nn::LayerCache> caches)
+    : decoder_(&decoder), caches_(std::move(caches)) {}
+
+int64_t Decoding::room() const {
+  const auto longest = std::max_element(lengths_.begin(), lengths_.end());
+  return decoder_->embedding.max_length() - (longest == lengths_.end() ? 0 : *longest);
+}
+
+Tensor Decoding::read(Context& context, const Tensor& ids, const Tensor& lens) {
+  const std::vector<int64_t> counts = counts_of(ids, lens);
+  if (lengths_.empty()) {
+    lengths_.resize(counts.size());
+  } else if (counts.size() != lengths_.size()) {
+    refuse("ids", std::to_string(counts.size()) + " sequences, decoding goes on with " +
+                      std::to_string(lengths_.size()));
+  }
+  const Tensor past = Tensor::of({ids.size(0)}, lengths_);
+  const Value output =
+      decoder_->forward(context, ids, {.lens = lens, .past = past, .caches = &caches_});
+  for (size_t b = 0; b < counts.size(); ++b) lengths_[b] += counts[b];
+  return decoder_->output.logits(context, last_rows(context, output, lens)).data();
+}
+
+void Decoding::select(std::span<const int64_t> sequences) {
+  std::vector<int64_t> lengths;
+  for (const int64_t sequence : sequences) {
+    if (sequence < 0 || sequence >= static_cast<int64_t>(lengths_.size())) {
+      refuse("sequences", "there is no sequence " + std::to_string(sequence) + " among " +
+                              std::to_string(lengths_.size()));
+    }
+    lengths.push_back(lengths_[static_cast<size_t>(sequence)]);
+  }
+  for (nn::LayerCache& cache : caches_) {
+    cache.self.select(sequences);
+    if (cache.cross.lengths().defined()) cache.cross.select(sequences);
+  }
+  lengths_ = std::move(lengths);
+}
+
+}  // namespace headlight::models

@@ -1,0 +1,192 @@
+// Encoder: names and shapes of BERT, and what comes after its layers.
+#include "headlight/models/encoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "headlight/models/parameters.h"
+
+namespace headlight::models {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+using tensor::DType;
+
+[[noreturn]] void refuse(const char* where, const std::string& why) {
+  throw Error(ErrorKind::bad_input, "bert", where, why);
+}
+
+nn::TransformerBlock block_of(const EncoderConfig& config, int64_t layer) {
+  const std::string name = config.prefix + "encoder.layer." + std::to_string(layer) + ".";
+  const nn::AttentionNames attention =
+      nn::AttentionNames{.weights = {"self.query.weight", "self.key.weight", "self.value.weight"},
+                         .biases = {"self.query.bias", "self.key.bias", "self.value.bias"},
+                         .output_weight = "output.dense.weight",
+                         .output_bias = "output.dense.bias"}
+          .with_prefix(name + "attention.");
+  return nn::TransformerBlock({.width = config.hidden_size,
+                               .heads = config.num_attention_heads,
+                               .hidden = config.intermediate_size,
+                               .activation = config.activation,
+                               .epsilon = config.layer_norm_eps,
+                               .dropout = config.dropout,
+                               .attention_dropout = config.dropout,
+                               .names = {.self = attention,
+                                         .self_norm = name + "attention.output.LayerNorm",
+                                         .feed_forward_norm = name + "output.LayerNorm",
+                                         .first = name + "intermediate.dense",
+                                         .second = name + "output.dense"},
+                               .place = "encoder." + std::to_string(layer)});
+}
+
+nn::TransformerStack layers_of(const EncoderConfig& config) {
+  std::vector<nn::TransformerBlock> blocks;
+  for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    blocks.push_back(block_of(config, layer));
+  }
+  return {std::move(blocks), std::nullopt, "encoder"};
+}
+
+nn::LayerNormOptions norm_options(const EncoderConfig& config, std::string place) {
+  return {.width = config.hidden_size, .epsilon = config.layer_norm_eps, .place = std::move(place)};
+}
+
+}  // namespace
+
+Encoder::Encoder(const EncoderConfig& config)
+    : config_(config),
+      embedding_(nn::Embedding(config.prefix + "embeddings.word_embeddings", config.vocab_size,
+                               config.hidden_size),
+                 {.max_length = config.max_position_embeddings,
+                  .learned_positions = config.prefix + "embeddings.position_embeddings",
+                  .place = "encoder"}),
+      segments_(config.prefix + "embeddings.token_type_embeddings", config.type_vocab_size,
+                config.hidden_size),
+      embedding_norm_(config.prefix + "embeddings.LayerNorm",
+                      norm_options(config, "encoder.embedding_norm")),
+      layers_(layers_of(config)) {
+  const int64_t width = config.hidden_size;
+  if (config.pooler) {
+    pooler_.emplace(config.prefix + "pooler.dense",
+                    nn::LinearOptions{.inputs = width, .outputs = width});
+  }
+  if (!config.masked_words) return;
+  const std::string name = "cls.predictions.";
+  masked_words_.emplace(MaskedWords{
+      .transform = nn::Linear(name + "transform.dense",
+                              {.inputs = width, .outputs = width, .activation = config.activation}),
+      .norm = nn::LayerNorm(name + "transform.LayerNorm", norm_options(config, "")),
+      .output =
+          nn::OutputLayer(embedding_.parameters().front(),
+                          std::make_shared<nn::Parameter>(
+                              name + "bias", Tensor::zeros(DType::f32, {config.vocab_size})))});
+}
+
+int64_t parameter_count(const EncoderConfig& config) {
+  const int64_t width = config.hidden_size;
+  const int64_t rows = config.vocab_size + config.max_position_embeddings + config.type_vocab_size;
+  const int64_t square = width * width + width;
+  const int64_t norm = 2 * width;
+  const int64_t feed_forward =
+      2 * width * config.intermediate_size + config.intermediate_size + width;
+  const int64_t layer = 4 * square + feed_forward + 2 * norm;
+  return rows * width + norm + config.num_hidden_layers * layer + (config.pooler ? square : 0) +
+         (config.masked_words ? square + norm + config.vocab_size : 0);
+}
+
+nn::Parameters Encoder::parameters() const {
+  nn::Parameters head;
+  if (masked_words_) {
+    head = each_once({masked_words_->transform.parameters(), masked_words_->norm.parameters(),
+                      masked_words_->output.parameters()});
+  }
+  return each_once({embedding_.parameters(), segments_.parameters(), embedding_norm_.parameters(),
+                    layers_.parameters(), pooler_ ? pooler_->parameters() : nn::Parameters(),
+                    head});
+}
+
+// Buffers, copies of tied tensors, and the head for the next sentence, which is not computed here.
+bool Encoder::ignores(const std::string& name, const Tensor& /*tensor*/) const {
+  return name.ends_with("embeddings.position_ids") || name.starts_with("cls.seq_relationship.") ||
+         name == "cls.predictions.decoder.weight" || name == "cls.predictions.decoder.bias";
+}
+
+void Encoder::draw(uint64_t seed) {
+  constexpr float kDeviation = 0.02F;
+  nn::draw_normal(parameters(), seed, kDeviation);
+}
+
+std::vector<nn::MultiHeadAttention*> Encoder::attentions() { return layers_.attentions(); }
+
+Value Encoder::forward(Context& context, const Batch& batch) const {
+  if (!batch.ids.defined()) refuse("ids", "are missing");
+  const Tensor segments =
+      batch.segments.defined() ? batch.segments : Tensor::zeros(DType::i64, batch.ids.shape());
+  if (segments.shape() != batch.ids.shape()) {
+    refuse("segments",
+           "are " + segments.shape().text() + ", the ids are " + batch.ids.shape().text());
+  }
+  Value x = embedding_.forward(context, batch.ids,
+                               {.lens = batch.lens, .added = segments_.forward(context, segments)});
+  x = embedding_norm_.forward(context, x);
+  x = autograd::dropout(context, x, config_.dropout, "encoder.embedding_norm.output");
+  return layers_.forward(context, x, {.lens = batch.lens});
+}
+
+const Encoder::MaskedWords& Encoder::masked_words() const {
+  if (!masked_words_) refuse("logits", "the model has no head that predicts words");
+  return *masked_words_;
+}
+
+Value Encoder::logits(Context& context, const Value& output) const {
+  const MaskedWords& head = masked_words();
+  return head.output.logits(context,
+                            head.norm.forward(context, head.transform.forward(context, output)));
+}
+
+Value Encoder::loss(Context& context, const Value& output, const Tensor& targets,
+                    float label_smoothing) const {
+  const MaskedWords& head = masked_words();
+  return head.output.loss(context,
+                          head.norm.forward(context, head.transform.forward(context, output)),
+                          targets, label_smoothing);
+}
+
+Decoding Encoder::start(Context& /*context*/, const Batch& /*source*/) const {
+  refuse("decoding", "an encoder alone does not write text; gpt2 and headlight-seq2seq do");
+}
+
+Tensor Encoder::pooled(Context& context, const Value& output) const {
+  if (!pooler_) refuse("pooled output", "the model has no pooler");
+  const Tensor first = output.data().slice(1, 0, 1).contiguous(context.arena);
+  const Tensor rows =
+      pooler_->forward(context, Value::leaf(first.reshaped({output.size(0), output.size(2)})))
+          .data();
+  std::transform(rows.data<float>(), rows.data<float>() + rows.elements(), rows.data<float>(),
+                 [](float number) { return std::tanh(number); });
+  return rows;
+}
+
+// Mean and length as products with matrices of one row or column.
+Tensor Encoder::sentence_vectors(Context& context, const Value& output, const Tensor& lens) const {
+  const int64_t width = output.size(2);
+  const Tensor vectors = Tensor::uninitialized(context.arena, DType::f32, {output.size(0), width});
+  for (int64_t b = 0; b < output.size(0); ++b) {
+    const int64_t count = lens.defined() ? lens.data<int64_t>()[b] : output.size(1);
+    if (count < 1) refuse("sentence vectors", "sequence " + std::to_string(b) + " is empty");
+    const std::vector<float> shares(static_cast<size_t>(count), 1 / static_cast<float>(count));
+    const tensor::MatrixView vector = vectors.slice(0, b, 1).matrix();
+    const Tensor rows = output.data().slice(0, b, 1).slice(1, 0, count);
+    kernels::matmul(context.execution(), {shares.data(), 1, count, count}, rows.matrix(), vector);
+    float square = 0;
+    kernels::matmul(context.execution(), vector, vector.transposed(),
+                    tensor::MatrixView{&square, 1, 1, 1});
+    const float length = std::sqrt(square);
+    if (length > 0) kernels::scale(context.execution(), 1 / length, vector, vector);
+  }
+  return vectors;
+}
+
+}  // namespace headlight::models

@@ -1,0 +1,81 @@
+// Encoder: BERT (R22). Words, positions and segments, post-norm layers, and where the folder has
+// them the pooled output and the prediction of masked words.
+#pragma once
+
+#include <optional>
+
+#include "headlight/models/model.h"
+
+namespace headlight::models {
+
+struct EncoderConfig {
+  int64_t vocab_size = 30522;
+  int64_t hidden_size = 768;
+  int64_t num_hidden_layers = 12;
+  int64_t num_attention_heads = 12;
+  int64_t intermediate_size = 3072;
+  int64_t max_position_embeddings = 512;
+  int64_t type_vocab_size = 2;
+  nn::Activation activation = nn::Activation::gelu;
+  float layer_norm_eps = 1e-12F;
+  float dropout = 0;
+  bool pooler = true;
+  bool masked_words = true;  // the head that predicts words; its weight is the embedding table
+  SpecialIds special_ids = {};
+  std::string prefix = "bert.";  // of all names but the head's
+};
+
+// Numbers in all parameters, known before any is made.
+int64_t parameter_count(const EncoderConfig& config);
+
+class Encoder : public Model {
+ public:
+  explicit Encoder(const EncoderConfig& config);
+  static EncoderConfig read_config(const io::Json& json, const std::string& path);
+
+  std::string_view type() const override { return "bert"; }
+  io::Json config() const override;
+  int64_t vocab_size() const override { return config_.vocab_size; }
+  int64_t context_length() const override { return config_.max_position_embeddings; }
+  const SpecialIds& special_ids() const override { return config_.special_ids; }
+  const EncoderConfig& encoder_config() const noexcept { return config_; }
+
+  nn::Parameters parameters() const override;
+  void draw(uint64_t seed) override;
+  std::vector<nn::MultiHeadAttention*> attentions() override;
+
+  using Model::loss;
+  Value forward(Context& context, const Batch& batch) const override;
+  // Of masked words; Error(bad_input) when the model has no head for them.
+  Value logits(Context& context, const Value& output) const override;
+  Value loss(Context& context, const Value& output, const Tensor& targets,
+             float label_smoothing) const override;
+  Decoding start(Context& context, const Batch& source = {}) const override;
+
+  // tanh of a layer over the first row of each sequence, (B, C), without gradients; Error when
+  // there is no pooler.
+  Tensor pooled(Context& context, const Value& output) const;
+  // The mean over the rows that count, brought to length 1: (B, C).
+  Tensor sentence_vectors(Context& context, const Value& output, const Tensor& lens = {}) const;
+
+ private:
+  bool ignores(const std::string& name, const Tensor& tensor) const override;
+
+  // dense, activation and norm before the words' output layer
+  struct MaskedWords {
+    nn::Linear transform;
+    nn::LayerNorm norm;
+    nn::OutputLayer output;
+  };
+  const MaskedWords& masked_words() const;
+
+  EncoderConfig config_;
+  nn::SequenceEmbedding embedding_;
+  nn::Embedding segments_;
+  nn::LayerNorm embedding_norm_;
+  nn::TransformerStack layers_;
+  std::optional<nn::Linear> pooler_;
+  std::optional<MaskedWords> masked_words_;
+};
+
+}  // namespace headlight::models

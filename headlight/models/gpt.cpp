@@ -1,0 +1,190 @@
+// Gpt: names and shapes of GPT-2, and its configuration both ways.
+#include "headlight/models/gpt.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "headlight/models/config_reader.h"
+#include "headlight/models/parameters.h"
+
+namespace headlight::models {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+GptConfig completed(GptConfig config) {
+  if (config.n_inner == 0) config.n_inner = 4 * config.n_embd;
+  return config;
+}
+
+nn::TransformerBlock block_of(const GptConfig& config, int64_t layer) {
+  const std::string name = config.prefix + "h." + std::to_string(layer) + ".";
+  nn::AttentionNames attention = nn::fused_names().with_prefix(name + "attn.");
+  attention.layout = nn::WeightLayout::in_out;
+  return nn::TransformerBlock({.width = config.n_embd,
+                               .heads = config.n_head,
+                               .hidden = config.n_inner,
+                               .activation = config.activation,
+                               .pre_norm = true,
+                               .causal = true,
+                               .bias = config.bias,
+                               .epsilon = config.layer_norm_epsilon,
+                               .dropout = config.dropout,
+                               .attention_dropout = config.dropout,
+                               .names = {.self = attention,
+                                         .self_norm = name + "ln_1",
+                                         .feed_forward_norm = name + "ln_2",
+                                         .first = name + "mlp.c_fc",
+                                         .second = name + "mlp.c_proj"},
+                               .place = "decoder." + std::to_string(layer)});
+}
+
+nn::TransformerStack layers_of(const GptConfig& config) {
+  std::vector<nn::TransformerBlock> blocks;
+  for (int64_t layer = 0; layer < config.n_layer; ++layer) {
+    blocks.push_back(block_of(config, layer));
+  }
+  const nn::LayerNorm norm(config.prefix + "ln_f", {.width = config.n_embd,
+                                                    .bias = config.bias,
+                                                    .epsilon = config.layer_norm_epsilon,
+                                                    .place = "decoder.norm"});
+  return {std::move(blocks), norm, "decoder"};
+}
+
+Decoder decoder_of(const GptConfig& config) {
+  const nn::Embedding words(config.prefix + "wte", config.vocab_size, config.n_embd);
+  const nn::ParameterHandle head =
+      config.tied_head ? words.weight()
+                       : std::make_shared<nn::Parameter>(
+                             "lm_head.weight", tensor::Shape{config.vocab_size, config.n_embd});
+  return {.embedding = nn::SequenceEmbedding(words, {.max_length = config.block_size,
+                                                     .learned_positions = config.prefix + "wpe",
+                                                     .dropout = config.dropout,
+                                                     .place = "decoder"}),
+          .layers = layers_of(config),
+          .output = nn::OutputLayer(head)};
+}
+
+}  // namespace
+
+Gpt::Gpt(const GptConfig& config) : config_(completed(config)), decoder_(decoder_of(config_)) {}
+
+int64_t parameter_count(const GptConfig& given) {
+  const GptConfig config = completed(given);
+  const int64_t width = config.n_embd;
+  const int64_t tables = (config.tied_head ? 1 : 2) * config.vocab_size + config.block_size;
+  const int64_t norm = config.bias ? 2 * width : width;
+  const int64_t biases = config.bias ? 5 * width + config.n_inner : 0;
+  const int64_t layer = 2 * norm + 4 * width * width + 2 * width * config.n_inner + biases;
+  return tables * width + config.n_layer * layer + norm;
+}
+
+nn::Parameters Gpt::parameters() const {
+  return each_once({decoder_.embedding.parameters(), decoder_.layers.parameters(),
+                    decoder_.output.parameters()});
+}
+
+// Others' GPTs have biases everywhere: without them a folder says so and holds zeros.
+nn::StateDict Gpt::state() const {
+  nn::StateDict state = Model::state();
+  if (config_.bias) return state;
+  for (const nn::ParameterHandle& parameter : parameters()) {
+    const std::string& name = parameter->name();
+    const bool is_norm = parameter->shape().rank() == 1;
+    const bool is_layer = name.ends_with("c_attn.weight") || name.ends_with("c_proj.weight") ||
+                          name.ends_with("c_fc.weight");
+    if (!is_norm && !is_layer) continue;
+    const std::string bias =
+        name.substr(0, name.size() - std::string_view("weight").size()) + "bias";
+    state[bias] = Tensor::zeros(tensor::DType::f32, {parameter->shape()[-1]});
+  }
+  return state;
+}
+
+bool Gpt::ignores(const std::string& name, const Tensor& tensor) const {
+  if (nn::is_mask_buffer(name, tensor)) return true;
+  if (name == "lm_head.weight") return config_.tied_head;
+  if (config_.bias || !name.ends_with(".bias")) return false;
+  const Tensor numbers = tensor::to_float32(tensor);
+  return std::all_of(numbers.data<float>(), numbers.data<float>() + numbers.elements(),
+                     [](float number) { return number == 0; });
+}
+
+std::vector<nn::MultiHeadAttention*> Gpt::attentions() { return decoder_.layers.attentions(); }
+
+// As nanoGPT: what is added to the residual stream starts smaller the more layers add to it.
+void Gpt::draw(uint64_t seed) {
+  constexpr float kDeviation = 0.02F;
+  nn::Parameters residual;
+  for (const nn::ParameterHandle& parameter : parameters()) {
+    if (parameter->name().ends_with(".c_proj.weight")) residual.push_back(parameter);
+  }
+  nn::draw_normal(residual, seed, kDeviation / std::sqrt(2 * static_cast<float>(config_.n_layer)));
+  nn::draw_normal(parameters(), seed, kDeviation);
+}
+
+Value Gpt::forward(Context& context, const Batch& batch) const {
+  return decoder_.forward(context, batch.ids, {.lens = batch.lens});
+}
+
+Value Gpt::logits(Context& context, const Value& output) const {
+  return decoder_.output.logits(context, output);
+}
+
+Value Gpt::loss(Context& context, const Value& output, const Tensor& targets,
+                float label_smoothing) const {
+  return decoder_.output.loss(context, output, targets, label_smoothing);
+}
+
+Decoding Gpt::start(Context& /*context*/, const Batch& source) const {
+  if (source.source_ids.defined()) {
+    throw Error(ErrorKind::bad_input, "gpt2", "source ids", "a decoder alone takes none");
+  }
+  return Decoding(decoder_);
+}
+
+GptConfig Gpt::read_config(const io::Json& json, const std::string& path) {
+  const ConfigReader reader(json, path);
+  GptConfig config;
+  config.vocab_size = reader.size("vocab_size", kMostIds);
+  config.block_size = reader.size("n_positions", kMostIds);
+  config.n_layer = reader.size("n_layer", kMostLayers);
+  config.n_head = reader.size("n_head", kMostWidth);
+  config.n_embd = reader.size("n_embd", kMostWidth);
+  config.n_inner = reader.size("n_inner", 4 * kMostWidth, 4 * config.n_embd);
+  config.dropout = reader.fraction("resid_pdrop", true, 0);
+  config.bias = reader.boolean("headlight_bias", true);
+  config.activation = reader.activation("activation_function", nn::Activation::gelu_tanh);
+  config.tied_head = reader.boolean("tie_word_embeddings", true);
+  config.layer_norm_epsilon = reader.fraction("layer_norm_epsilon", false, 1e-5F);
+  config.special_ids = reader.special_ids(config.vocab_size, OutsideIds::none);
+  reader.check_heads("n_head", config.n_head, config.n_embd);
+  reader.require("scale_attn_weights", true);
+  reader.require("scale_attn_by_inverse_layer_idx", false);
+  reader.require("add_cross_attention", false);
+  return config;
+}
+
+io::Json Gpt::config() const {
+  io::Json::Object config = {{"architectures", io::Json::Array{"GPT2LMHeadModel"}},
+                             {"model_type", "gpt2"},
+                             {"vocab_size", config_.vocab_size},
+                             {"n_positions", config_.block_size},
+                             {"n_ctx", config_.block_size},
+                             {"n_embd", config_.n_embd},
+                             {"n_layer", config_.n_layer},
+                             {"n_head", config_.n_head},
+                             {"n_inner", config_.n_inner},
+                             {"activation_function", activation_name(config_.activation)},
+                             {"embd_pdrop", short_number(config_.dropout)},
+                             {"resid_pdrop", short_number(config_.dropout)},
+                             {"attn_pdrop", short_number(config_.dropout)},
+                             {"layer_norm_epsilon", short_number(config_.layer_norm_epsilon)},
+                             {"tie_word_embeddings", config_.tied_head}};
+  if (!config_.bias) config.emplace_back("headlight_bias", false);
+  write_special_ids(config, config_.special_ids);
+  return config;
+}
+
+}  // namespace headlight::models

@@ -1,0 +1,84 @@
+// Model: what training, decoding and explaining need of any architecture.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "headlight/io/io.h"
+#include "headlight/models/decoding.h"
+#include "headlight/nn/nn.h"
+
+namespace headlight::models {
+
+using autograd::Context;
+using autograd::Value;
+using tensor::Tensor;
+
+// Sequences of a batch, padded at their ends. Of sequence b the first lens[b] ids count (1 to T);
+// without lens all do. Padding holds any id of the vocabulary; nothing that counts depends on it.
+struct Batch {
+  Tensor ids = {};          // i64 (B, T): what a decoder reads, or BERT's words
+  Tensor lens = {};         // i64 (B,)
+  Tensor source_ids = {};   // i64 (B, S): what an encoder-decoder translates; others have none
+  Tensor source_lens = {};  // i64 (B,)
+  Tensor segments = {};     // i64 (B, T): BERT's; absent: all 0
+  Tensor targets = {};      // i64 (B, T): the right ids, for loss(); -1 does not count
+};
+
+// Ids with a meaning, where the configuration names them.
+struct SpecialIds {
+  std::optional<int64_t> padding = {};
+  std::optional<int64_t> begin = {};
+  std::optional<int64_t> end = {};
+  std::optional<int64_t> decoder_start = {};  // what decoding begins with
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  virtual std::string_view type() const = 0;   // the folder's model_type: "gpt2", "bert", ...
+  virtual io::Json config() const = 0;         // the folder's config.json, an object
+  virtual int64_t vocab_size() const = 0;      // of ids and logits
+  virtual int64_t context_length() const = 0;  // most ids of a sequence
+  virtual const SpecialIds& special_ids() const = 0;
+  virtual int64_t source_vocab_size() const { return vocab_size(); }
+
+  // Each once, under the names of the folder's tensors.
+  virtual nn::Parameters parameters() const = 0;
+  // What model.safetensors holds: the parameters, and what other programs expect beside them.
+  virtual nn::StateDict state() const { return nn::save_state(parameters()); }
+  // The numbers of all parameters, all or none; float16 and bfloat16 are widened. One
+  // Error(bad_input) tells what is missing, unexpected or misshapen; `where` (a path) is for it.
+  void load_state(const nn::StateDict& state, const std::string& where);
+  // First numbers for the parameters that have none, by seed and name.
+  virtual void draw(uint64_t seed) = 0;
+  // All attention modules; options().place of each is its public name, e.g. "decoder.0.self".
+  virtual std::vector<nn::MultiHeadAttention*> attentions() = 0;
+
+  // The last layer's hidden states (B, T, C), the input of logits() and loss().
+  virtual Value forward(Context& context, const Batch& batch) const = 0;
+  // (..., C) to (..., V). Observed as "logits" and "probabilities".
+  virtual Value logits(Context& context, const Value& output) const = 0;
+  // The mean cross-entropy over targets that are not -1, one number; logits are never held as a
+  // whole.
+  virtual Value loss(Context& context, const Value& output, const Tensor& targets,
+                     float label_smoothing) const = 0;
+  Value loss(Context& context, const Batch& batch, float label_smoothing = 0) const {
+    return loss(context, forward(context, batch), batch.targets, label_smoothing);
+  }
+
+  // Ready to decode: for an encoder-decoder the source is encoded here, once. The model must
+  // outlive it. BERT does not decode and throws Error(bad_input).
+  virtual Decoding start(Context& context, const Batch& source = {}) const = 0;
+  // Logits (B, V) after the last id that counts of each sequence, computed from scratch: to the bit
+  // what Decoding::read gives.
+  Tensor next_logits(Context& context, const Batch& batch) const;
+
+ private:
+  // Whether a tensor of a file is no parameter and may be there all the same.
+  virtual bool ignores(const std::string& name, const Tensor& tensor) const = 0;
+};
+
+}  // namespace headlight::models

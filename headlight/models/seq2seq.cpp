@@ -1,0 +1,209 @@
+// Seq2Seq: two stacks, the second looking at the first.
+#include "headlight/models/seq2seq.h"
+
+#include <cmath>
+#include <utility>
+
+#include "headlight/models/parameters.h"
+
+namespace headlight::models {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+[[noreturn]] void refuse(const char* where, const std::string& why) {
+  throw Error(ErrorKind::bad_input, "headlight-seq2seq", where, why);
+}
+
+Seq2SeqConfig completed(Seq2SeqConfig config) {
+  if (config.decoder_vocab_size == 0) config.decoder_vocab_size = config.vocab_size;
+  if (config.shared_embeddings && config.decoder_vocab_size != config.vocab_size) {
+    refuse("embeddings", "vocabularies of " + std::to_string(config.vocab_size) + " and " +
+                             std::to_string(config.decoder_vocab_size) +
+                             " ids cannot share one table");
+  }
+  return config;
+}
+
+nn::AttentionNames attention_names(const std::string& prefix) {
+  return nn::AttentionNames{.weights = {"q_proj.weight", "k_proj.weight", "v_proj.weight"},
+                            .biases = {"q_proj.bias", "k_proj.bias", "v_proj.bias"},
+                            .output_weight = "out_proj.weight",
+                            .output_bias = "out_proj.bias"}
+      .with_prefix(prefix);
+}
+
+// "encoder" or "decoder", with what differs between them.
+struct Side {
+  std::string name;
+  bool decodes;
+  int64_t layers;
+  int64_t heads;
+  int64_t hidden;
+};
+
+Side encoder_side(const Seq2SeqConfig& config) {
+  return {"encoder", false, config.encoder_layers, config.encoder_attention_heads,
+          config.encoder_ffn_dim};
+}
+
+Side decoder_side(const Seq2SeqConfig& config) {
+  return {"decoder", true, config.decoder_layers, config.decoder_attention_heads,
+          config.decoder_ffn_dim};
+}
+
+nn::TransformerBlock block_of(const Seq2SeqConfig& config, const Side& side, int64_t layer) {
+  const std::string name = side.name + ".layers." + std::to_string(layer) + ".";
+  return nn::TransformerBlock({.width = config.d_model,
+                               .heads = side.heads,
+                               .hidden = side.hidden,
+                               .activation = config.activation,
+                               .pre_norm = config.normalize_before,
+                               .causal = side.decodes,
+                               .cross_attention = side.decodes,
+                               .epsilon = config.layer_norm_eps,
+                               .dropout = config.dropout,
+                               .attention_dropout = config.attention_dropout,
+                               .hidden_dropout = config.activation_dropout,
+                               .names = {.self = attention_names(name + "self_attn."),
+                                         .cross = attention_names(name + "encoder_attn."),
+                                         .self_norm = name + "self_attn_layer_norm",
+                                         .cross_norm = name + "encoder_attn_layer_norm",
+                                         .feed_forward_norm = name + "final_layer_norm",
+                                         .first = name + "fc1",
+                                         .second = name + "fc2"},
+                               .place = side.name + "." + std::to_string(layer)});
+}
+
+nn::TransformerStack layers_of(const Seq2SeqConfig& config, const Side& side) {
+  std::vector<nn::TransformerBlock> blocks;
+  for (int64_t layer = 0; layer < side.layers; ++layer) {
+    blocks.push_back(block_of(config, side, layer));
+  }
+  std::optional<nn::LayerNorm> norm;
+  if (config.final_layer_norm) {
+    norm.emplace(side.name + ".layer_norm", nn::LayerNormOptions{.width = config.d_model,
+                                                                 .epsilon = config.layer_norm_eps,
+                                                                 .place = side.name + ".norm"});
+  }
+  return {std::move(blocks), std::move(norm), side.name};
+}
+
+nn::SequenceEmbedding embedding_of(const Seq2SeqConfig& config, const Side& side,
+                                   const nn::Embedding& table) {
+  const float scale = config.scale_embedding ? std::sqrt(static_cast<float>(config.d_model)) : 1;
+  const std::string learned = side.name + ".embed_positions";
+  return {table,
+          {.max_length = config.max_position_embeddings,
+           .learned_positions = config.learned_positions ? learned : "",
+           .position_start = config.position_start,
+           .sinusoids = {.halves = config.position_halves,
+                         .half_minus_one = config.position_half_minus_one},
+           .scale = scale,
+           .dropout = config.dropout,
+           .place = side.name}};
+}
+
+nn::OutputLayer output_of(const Seq2SeqConfig& config, const nn::Embedding& table) {
+  const int64_t ids = config.decoder_vocab_size;
+  const nn::ParameterHandle weight =
+      config.tied_head
+          ? table.weight()
+          : std::make_shared<nn::Parameter>("lm_head.weight", tensor::Shape{ids, config.d_model});
+  nn::ParameterHandle bias;
+  if (config.head_bias) {
+    bias =
+        std::make_shared<nn::Parameter>("lm_head.bias", Tensor::zeros(tensor::DType::f32, {ids}));
+  }
+  return nn::OutputLayer(weight, bias);
+}
+
+}  // namespace
+
+Seq2Seq::Seq2Seq(const Seq2SeqConfig& config)
+    : config_(completed(config)),
+      source_table_(config_.shared_embeddings ? "shared" : "encoder.embed_tokens",
+                    config_.vocab_size, config_.d_model),
+      target_table_(
+          config_.shared_embeddings
+              ? source_table_
+              : nn::Embedding("decoder.embed_tokens", config_.decoder_vocab_size, config_.d_model)),
+      encoder_embedding_(embedding_of(config_, encoder_side(config_), source_table_)),
+      encoder_(layers_of(config_, encoder_side(config_))),
+      decoder_{.embedding = embedding_of(config_, decoder_side(config_), target_table_),
+               .layers = layers_of(config_, decoder_side(config_)),
+               .output = output_of(config_, target_table_)} {}
+
+int64_t parameter_count(const Seq2SeqConfig& given) {
+  const Seq2SeqConfig config = completed(given);
+  const int64_t width = config.d_model;
+  const int64_t attention = 4 * width * width + 4 * width;
+  const int64_t norm = 2 * width;
+  const auto feed_forward = [width](int64_t hidden) { return 2 * width * hidden + hidden + width; };
+  const int64_t encoder_layer = attention + feed_forward(config.encoder_ffn_dim) + 2 * norm;
+  const int64_t decoder_layer = 2 * attention + feed_forward(config.decoder_ffn_dim) + 3 * norm;
+  int64_t rows =
+      config.shared_embeddings ? config.vocab_size : config.vocab_size + config.decoder_vocab_size;
+  if (!config.tied_head) rows += config.decoder_vocab_size;
+  if (config.learned_positions) {
+    rows += 2 * (config.max_position_embeddings + config.position_start);
+  }
+  return rows * width + config.encoder_layers * encoder_layer +
+         config.decoder_layers * decoder_layer + (config.final_layer_norm ? 2 * norm : 0) +
+         (config.head_bias ? config.decoder_vocab_size : 0);
+}
+
+nn::Parameters Seq2Seq::parameters() const {
+  return each_once({encoder_embedding_.parameters(), encoder_.parameters(),
+                    decoder_.embedding.parameters(), decoder_.layers.parameters(),
+                    decoder_.output.parameters()});
+}
+
+// Copies of tied tensors that others write.
+bool Seq2Seq::ignores(const std::string& name, const Tensor& /*tensor*/) const {
+  if (name == "lm_head.weight") return config_.tied_head;
+  return config_.shared_embeddings && name.ends_with("coder.embed_tokens.weight");
+}
+
+void Seq2Seq::draw(uint64_t seed) { nn::draw_xavier_uniform(parameters(), seed); }
+
+std::vector<nn::MultiHeadAttention*> Seq2Seq::attentions() {
+  std::vector<nn::MultiHeadAttention*> all = encoder_.attentions();
+  for (nn::MultiHeadAttention* attention : decoder_.layers.attentions()) all.push_back(attention);
+  return all;
+}
+
+Value Seq2Seq::encode(Context& context, const Tensor& source_ids, const Tensor& source_lens) const {
+  if (!source_ids.defined()) refuse("source ids", "are missing: the encoder has nothing to read");
+  const Value x = encoder_embedding_.forward(context, source_ids, {.lens = source_lens});
+  return encoder_.forward(context, x, {.lens = source_lens});
+}
+
+Value Seq2Seq::forward(Context& context, const Batch& batch) const {
+  const Value memory = encode(context, batch.source_ids, batch.source_lens);
+  if (batch.ids.defined() && batch.ids.rank() == 2 && batch.ids.size(0) != memory.size(0)) {
+    refuse("ids", std::to_string(batch.ids.size(0)) + " sequences for " +
+                      std::to_string(memory.size(0)) + " sources");
+  }
+  return decoder_.forward(context, batch.ids,
+                          {.lens = batch.lens, .memory = memory, .memory_lens = batch.source_lens});
+}
+
+Value Seq2Seq::logits(Context& context, const Value& output) const {
+  return decoder_.output.logits(context, output);
+}
+
+Value Seq2Seq::loss(Context& context, const Value& output, const Tensor& targets,
+                    float label_smoothing) const {
+  return decoder_.output.loss(context, output, targets, label_smoothing);
+}
+
+Decoding Seq2Seq::start(Context& context, const Batch& source) const {
+  const Value memory = encode(context, source.source_ids, source.source_lens);
+  std::vector<nn::LayerCache> caches = decoder_.no_caches();
+  decoder_.layers.remember(context, memory, source.source_lens, caches);
+  return {decoder_, std::move(caches)};
+}
+
+}  // namespace headlight::models

@@ -1,0 +1,105 @@
+// The configuration of a headlight-seq2seq folder, both ways.
+#include <algorithm>
+#include <array>
+
+#include "headlight/models/config_reader.h"
+#include "headlight/models/seq2seq.h"
+
+namespace headlight::models {
+namespace {
+
+constexpr std::array<std::string_view, 2> kPositions = {"sinusoidal", "learned"};
+constexpr std::array<std::string_view, 2> kOrders = {"interleaved", "halves"};
+constexpr std::array<std::string_view, 2> kDivisors = {"half", "half_minus_one"};
+constexpr int64_t kMostPositionStart = 1'000'000;
+
+// Whether the key names the second of the two choices; the first is the default.
+bool is_second(const ConfigReader& reader, const char* key,
+               const std::array<std::string_view, 2>& choices) {
+  return reader.choice(key, choices, choices[0]) == choices[1];
+}
+
+void read_switches(const ConfigReader& reader, Seq2SeqConfig& config) {
+  config.activation = reader.activation("activation_function", config.activation);
+  config.normalize_before = reader.boolean("normalize_before", config.normalize_before);
+  config.final_layer_norm = reader.boolean("final_layer_norm", config.final_layer_norm);
+  config.scale_embedding = reader.boolean("scale_embedding", config.scale_embedding);
+  config.tied_head = reader.boolean("tie_word_embeddings", config.tied_head);
+  config.layer_norm_eps = reader.fraction("layer_norm_eps", false, config.layer_norm_eps);
+  config.learned_positions = is_second(reader, "positions", kPositions);
+  config.position_halves = is_second(reader, "position_order", kOrders);
+  config.position_half_minus_one = is_second(reader, "position_divisor", kDivisors);
+  config.position_start = reader.integer("position_start", 0, kMostPositionStart, 0);
+  config.dropout = reader.fraction("dropout", true, 0);
+  config.attention_dropout = reader.fraction("attention_dropout", true, 0);
+  config.activation_dropout = reader.fraction("activation_dropout", true, 0);
+}
+
+}  // namespace
+
+Seq2SeqConfig Seq2Seq::read_config(const io::Json& json, const std::string& path) {
+  const ConfigReader reader(json, path);
+  Seq2SeqConfig config;
+  config.vocab_size = reader.size("vocab_size", kMostIds);
+  config.decoder_vocab_size = reader.size("decoder_vocab_size", kMostIds, config.vocab_size);
+  config.shared_embeddings = config.decoder_vocab_size == config.vocab_size;
+  config.d_model = reader.size("d_model", kMostWidth);
+  config.encoder_layers = reader.size("encoder_layers", kMostLayers);
+  config.decoder_layers = reader.size("decoder_layers", kMostLayers);
+  config.encoder_attention_heads = reader.size("encoder_attention_heads", kMostWidth);
+  config.decoder_attention_heads = reader.size("decoder_attention_heads", kMostWidth);
+  config.encoder_ffn_dim = reader.size("encoder_ffn_dim", 4 * kMostWidth);
+  config.decoder_ffn_dim = reader.size("decoder_ffn_dim", 4 * kMostWidth);
+  config.max_position_embeddings = reader.size("max_position_embeddings", kMostIds);
+  read_switches(reader, config);
+  config.special_ids = reader.special_ids(std::max(config.vocab_size, config.decoder_vocab_size),
+                                          OutsideIds::refused);
+  reader.check_heads("encoder_attention_heads", config.encoder_attention_heads, config.d_model);
+  reader.check_heads("decoder_attention_heads", config.decoder_attention_heads, config.d_model);
+  if (!config.learned_positions && config.d_model % 2 != 0) {
+    reader.refuse("d_model", "is " + std::to_string(config.d_model) +
+                                 ", sinusoidal positions need an even width");
+  }
+  if (config.position_half_minus_one && config.d_model < 4) {
+    reader.refuse("position_divisor", "half_minus_one divides by d_model / 2 - 1, which is " +
+                                          std::to_string(config.d_model / 2 - 1));
+  }
+  return config;
+}
+
+io::Json Seq2Seq::config() const {
+  const auto choice = [](const std::array<std::string_view, 2>& choices, bool second) {
+    return choices[second ? 1 : 0];
+  };
+  io::Json::Object config = {
+      {"model_type", type()},
+      {"d_model", config_.d_model},
+      {"encoder_layers", config_.encoder_layers},
+      {"decoder_layers", config_.decoder_layers},
+      {"encoder_attention_heads", config_.encoder_attention_heads},
+      {"decoder_attention_heads", config_.decoder_attention_heads},
+      {"encoder_ffn_dim", config_.encoder_ffn_dim},
+      {"decoder_ffn_dim", config_.decoder_ffn_dim},
+      {"vocab_size", config_.vocab_size},
+      {"max_position_embeddings", config_.max_position_embeddings},
+      {"activation_function", activation_name(config_.activation)},
+      {"normalize_before", config_.normalize_before},
+      {"final_layer_norm", config_.final_layer_norm},
+      {"scale_embedding", config_.scale_embedding},
+      {"tie_word_embeddings", config_.tied_head},
+      {"layer_norm_eps", short_number(config_.layer_norm_eps)},
+      {"positions", choice(kPositions, config_.learned_positions)},
+      {"position_order", choice(kOrders, config_.position_halves)},
+      {"position_start", config_.position_start},
+      {"position_divisor", choice(kDivisors, config_.position_half_minus_one)},
+      {"dropout", short_number(config_.dropout)},
+      {"attention_dropout", short_number(config_.attention_dropout)},
+      {"activation_dropout", short_number(config_.activation_dropout)}};
+  if (config_.decoder_vocab_size != config_.vocab_size) {
+    config.emplace_back("decoder_vocab_size", config_.decoder_vocab_size);
+  }
+  write_special_ids(config, config_.special_ids);
+  return config;
+}
+
+}  // namespace headlight::models

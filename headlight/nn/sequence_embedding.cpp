@@ -1,0 +1,121 @@
+// SequenceEmbedding: two tables and a sum.
+#include "headlight/nn/sequence_embedding.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace headlight::nn {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+using tensor::DType;
+using tensor::Tensor;
+
+[[noreturn]] void refuse(const std::string& place, const std::string& why) {
+  throw Error(ErrorKind::bad_input, place.empty() ? "ids" : place + " ids", "", why);
+}
+
+void check_counts(const std::string& place, const char* name, const Tensor& counts, int64_t batch) {
+  if (!counts.defined() || (counts.dtype() == DType::i64 &&
+                            counts.shape() == tensor::Shape{batch} && counts.is_contiguous())) {
+    return;
+  }
+  refuse(place, std::string(name) + " are " + name_of(counts.dtype()) + " " +
+                    counts.shape().text() + ", int64 [" + std::to_string(batch) + "] is needed");
+}
+
+int64_t count_at(const Tensor& counts, int64_t b, int64_t otherwise) {
+  return counts.defined() ? counts.data<int64_t>()[b] : otherwise;
+}
+
+}  // namespace
+
+SequenceEmbedding::SequenceEmbedding(Embedding tokens, const SequenceEmbeddingOptions& options)
+    : options_(options), tokens_(std::move(tokens)) {
+  const int64_t width = tokens_.weight()->shape()[1];
+  if (!options.learned_positions.empty()) {
+    learned_.emplace(options.learned_positions, options.max_length + options.position_start, width);
+    return;
+  }
+  kernels::SinusoidOptions sinusoids = options.sinusoids;
+  sinusoids.first = options.position_start;
+  sinusoidal_.emplace(
+      SinusoidalOptions{.count = options.max_length, .width = width, .sinusoids = sinusoids});
+}
+
+Parameters SequenceEmbedding::parameters() const {
+  return learned_ ? Parameters{tokens_.weight(), learned_->weight()} : Parameters{tokens_.weight()};
+}
+
+void SequenceEmbedding::check(const Tensor& ids, const Call& call) const {
+  if (!ids.defined() || ids.dtype() != DType::i64 || ids.rank() != 2) {
+    refuse(options_.place, !ids.defined() ? "there are none"
+                                          : std::string("are ") + name_of(ids.dtype()) + " " +
+                                                ids.shape().text() + ", int64 (B, T) is needed");
+  }
+  check_counts(options_.place, "lengths", call.lens, ids.size(0));
+  check_counts(options_.place, "past lengths", call.past, ids.size(0));
+  for (int64_t b = 0; b < ids.size(0); ++b) {
+    const int64_t length = count_at(call.lens, b, ids.size(1));
+    if (length < 0 || length > ids.size(1)) {
+      refuse(options_.place, "length " + std::to_string(length) + " of sequence " +
+                                 std::to_string(b) + " is not within 0 and " +
+                                 std::to_string(ids.size(1)));
+    }
+    const int64_t total = length + count_at(call.past, b, 0);
+    if (total > options_.max_length) {
+      refuse(options_.place, "sequence " + std::to_string(b) + " has " + std::to_string(total) +
+                                 " ids, the model has positions for " +
+                                 std::to_string(options_.max_length));
+    }
+  }
+}
+
+// Rows of padding get positions that exist.
+Tensor SequenceEmbedding::batch_positions(const Tensor& ids, const Call& call) const {
+  std::vector<int64_t> first(static_cast<size_t>(ids.size(0)));
+  for (size_t b = 0; b < first.size(); ++b) {
+    first[b] = count_at(call.past, static_cast<int64_t>(b), 0);
+  }
+  const Tensor positions = position_ids(first, ids.size(1));
+  int64_t* numbers = positions.data<int64_t>();
+  for (int64_t i = 0; i < positions.elements(); ++i) {
+    numbers[i] = std::min(numbers[i], options_.max_length - 1);
+  }
+  return positions;
+}
+
+Value SequenceEmbedding::positions(Context& context, const Tensor& ids) const {
+  if (sinusoidal_) return sinusoidal_->forward(context, ids);
+  if (options_.position_start == 0) return learned_->forward(context, ids);
+  const Tensor shifted = Tensor::uninitialized(DType::i64, ids.shape());
+  std::transform(ids.data<int64_t>(), ids.data<int64_t>() + ids.elements(), shifted.data<int64_t>(),
+                 [this](int64_t id) { return id + options_.position_start; });
+  return learned_->forward(context, shifted);
+}
+
+Value SequenceEmbedding::forward(Context& context, const Tensor& ids, const Call& call) const {
+  check(ids, call);
+  const std::string& place = options_.place;
+  Value rows = tokens_.forward(context, ids);
+  if (options_.scale != 1) rows = autograd::scale(context, rows, options_.scale);
+  autograd::observe(context, place, "embedding", rows.data());
+  if (call.added.defined()) rows = autograd::add(context, rows, call.added);
+
+  const Tensor of_batch = batch_positions(ids, call);
+  if (context.observer != nullptr &&
+      context.observer->wants(autograd::place_name(place, "positions"))) {
+    autograd::observe(context, place, "positions", positions(context, of_batch).data());
+  }
+  // Without a past all sequences have the same positions: one (T, C) for all.
+  const bool alike = !call.past.defined() && ids.size(0) > 0;
+  const Tensor used = alike ? of_batch.slice(0, 0, 1).reshaped({ids.size(1)}) : of_batch;
+  rows = autograd::add(context, rows, positions(context, used));
+  autograd::observe(context, place, "sum", rows.data());
+  return autograd::dropout(context, rows, options_.dropout, autograd::place_name(place, "sum"));
+}
+
+}  // namespace headlight::nn

@@ -1,0 +1,48 @@
+// SequenceEmbedding: ids to rows, with positions added (R13, R14).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "headlight/nn/positions.h"
+
+namespace headlight::nn {
+
+struct SequenceEmbeddingOptions {
+  int64_t max_length = 0;              // most ids of a sequence
+  std::string learned_positions = {};  // name of their table; empty: sinusoidal
+  // Number of the first position. A learned table has that many rows more.
+  int64_t position_start = 0;
+  kernels::SinusoidOptions sinusoids = {};  // `first` is position_start
+  float scale = 1;                          // of the embeddings, before positions are added
+  float dropout = 0;                        // of the sum
+  std::string place = {};                   // e.g. "decoder"
+};
+
+// An observer may want at "<place>.": embedding (scaled), positions and sum, all (B, T, C).
+class SequenceEmbedding {
+ public:
+  SequenceEmbedding(Embedding tokens, const SequenceEmbeddingOptions& options);
+  Parameters parameters() const;  // the table of ids included
+  int64_t max_length() const noexcept { return options_.max_length; }
+
+  struct Call {
+    tensor::Tensor lens = {};  // i64 (B,): rows from here on are padding, their positions any
+    tensor::Tensor past = {};  // i64 (B,): ids before these; absent: none
+    Value added = {};          // (B, T, C), e.g. segments
+  };
+  // ids i64 (B, T) to (B, T, C). Throws Error(bad_input) past max_length.
+  Value forward(Context& context, const tensor::Tensor& ids, const Call& call) const;
+
+ private:
+  Value positions(Context& context, const tensor::Tensor& ids) const;
+  tensor::Tensor batch_positions(const tensor::Tensor& ids, const Call& call) const;
+  void check(const tensor::Tensor& ids, const Call& call) const;
+
+  SequenceEmbeddingOptions options_;
+  Embedding tokens_;
+  std::optional<LearnedPositions> learned_;
+  std::optional<SinusoidalPositions> sinusoidal_;
+};
+
+}  // namespace headlight::nn
