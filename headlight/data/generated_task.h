@@ -32,7 +32,7 @@ class GeneratedTask {
   // `rows` cases for training, none of them held out. Steps that draw several batches number their
   // batches.
   PairBatch batch(uint64_t seed, uint64_t step, int64_t rows) const;
-  // The same `count` different cases every time, of each kind.
+  // The same `count` different cases every time, of each kind; fewer where there are not so many.
   virtual std::vector<HeldOutCases> held_out(int64_t count) const = 0;
 
  protected:
