@@ -1,0 +1,164 @@
+// The loop of generation: choose, end what ends, read on.
+#include "headlight/infer/generate.h"
+
+#include <numeric>
+
+#include "headlight/infer/sequences.h"
+#include "headlight/infer/text_stream.h"
+
+namespace headlight::infer {
+namespace {
+
+// A sequence that goes on.
+struct Live {
+  size_t prompt;
+  std::vector<int64_t> history;  // the prompt's ids and the new ones
+  TextStream stream;
+  Limit limit;
+};
+
+class Generation {
+ public:
+  Generation(Context& context, const Model& model, const std::vector<Prompt>& prompts,
+             const GenerateOptions& options, const OnToken& on_token)
+      : context_(context),
+        model_(model),
+        options_(options),
+        on_token_(on_token),
+        sampler_(options.sampling),
+        ending_(checked_ending(model, options.ending)),
+        prompts_(checked_prompts(model, prompts, options.ending.tokenizer)),
+        results_(prompts.size()) {}
+
+  std::vector<Continuation> run() {
+    const std::vector<Prompt> started = start();
+    if (live_.empty()) return std::move(results_);
+    Sequences sequences(context_, model_, started, options_.use_cache);
+    Sequences::Rows rows = sequences.begin();
+    for (;;) {
+      choose(rows);
+      const std::vector<int64_t> on = take(rows);
+      if (on.empty()) return std::move(results_);
+      if (on.size() < rows_) sequences.select(on);
+      rows = sequences.read(chosen_);
+    }
+  }
+
+ private:
+  // The prompts that may get new ids.
+  std::vector<Prompt> start() {
+    std::vector<Prompt> started;
+    for (size_t i = 0; i < prompts_.size(); ++i) {
+      const Limit limit = limit_of(model_, ending_, prompts_[i]);
+      results_[i].reason = limit.reason;
+      if (limit.count == 0) continue;
+      live_.push_back({i, prompts_[i].ids, TextStream(ending_, prompts_[i].ids), limit});
+      started.push_back(prompts_[i]);
+    }
+    return started;
+  }
+
+  // Rows are independent of each other, so that each may be on any thread.
+  void choose(const Sequences::Rows& rows) {
+    rows_ = live_.size();
+    chosen_.resize(rows_);
+    context_.threads.parallel_for(static_cast<int64_t>(rows_), [&](int64_t index, int) {
+      const auto row = static_cast<size_t>(index);
+      const Live& live = live_[row];
+      const Sampler::Draw draw{.sequence = options_.first_sequence + live.prompt,
+                               .position = results_[live.prompt].ids.size()};
+      chosen_[row] = sampler_.choose(rows.logits_of(row), live.history, draw);
+    });
+  }
+
+  // Adds the chosen ids; the rows that go on, of which live_ and chosen_ are left.
+  std::vector<int64_t> take(const Sequences::Rows& rows) {
+    std::vector<int64_t> on;
+    size_t kept = 0;
+    for (size_t row = 0; row < rows_; ++row) {
+      const int64_t id = chosen_[row];
+      if (ends(live_[row], id, rows.log_probability(row, id))) continue;
+      on.push_back(static_cast<int64_t>(row));
+      // A move to itself would empty it.
+      if (kept != row) live_[kept] = std::move(live_[row]);
+      chosen_[kept++] = id;
+    }
+    if (is_cancelled_) {
+      for (size_t i = 0; i < kept; ++i) results_[live_[i].prompt].reason = StopReason::caller;
+      return {};
+    }
+    live_.erase(live_.begin() + static_cast<std::ptrdiff_t>(kept), live_.end());
+    chosen_.resize(kept);
+    return on;
+  }
+
+  bool ends(Live& live, int64_t id, float log_probability) {
+    Continuation& result = results_[live.prompt];
+    if (is_cancelled_) {
+      result.reason = StopReason::caller;
+      return true;
+    }
+    std::string text;
+    std::optional<StopReason> reason;
+    result.log_probabilities.push_back(log_probability);
+    if (is_stop_id(ending_, id)) {
+      reason = StopReason::end;
+    } else {
+      result.ids.push_back(id);
+      live.history.push_back(id);
+      text = live.stream.add(id);
+      const bool is_full = static_cast<int64_t>(result.ids.size()) == live.limit.count;
+      if (is_full) reason = live.limit.reason;
+    }
+    if (reason) text += live.stream.finish();
+    if (live.stream.is_stopped()) reason = StopReason::stop_text;
+    result.text += text;
+    is_cancelled_ = on_token_ && !on_token_({live.prompt, id, log_probability, text});
+    if (!reason && is_cancelled_) reason = StopReason::caller;
+    if (reason) result.reason = *reason;
+    return reason.has_value();
+  }
+
+  Context& context_;
+  const Model& model_;
+  const GenerateOptions& options_;
+  const OnToken& on_token_;
+  const Sampler sampler_;
+  const Ending ending_;
+  const std::vector<Prompt> prompts_;
+  std::vector<Continuation> results_;
+  std::vector<Live> live_;
+  size_t rows_ = 0;              // of the last step
+  std::vector<int64_t> chosen_;  // by each of live_
+  bool is_cancelled_ = false;
+};
+
+}  // namespace
+
+std::string_view stop_reason_name(StopReason reason) {
+  switch (reason) {
+    case StopReason::limit:
+      return "limit";
+    case StopReason::context:
+      return "context";
+    case StopReason::end:
+      return "end";
+    case StopReason::stop_text:
+      return "stop_text";
+    case StopReason::caller:
+      return "caller";
+  }
+  return "";
+}
+
+double Continuation::log_probability() const {
+  return std::accumulate(log_probabilities.begin(), log_probabilities.end(), 0.0);
+}
+
+std::vector<Continuation> generate(Context& context, const Model& model,
+                                   const std::vector<Prompt>& prompts,
+                                   const GenerateOptions& options, const OnToken& on_token) {
+  return Generation(context, model, prompts, options, on_token).run();
+}
+
+}  // namespace headlight::infer

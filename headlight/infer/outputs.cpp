@@ -1,0 +1,95 @@
+// Inputs sorted by length into batches, results put back in order.
+#include "headlight/infer/outputs.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "headlight/infer/padding.h"
+
+namespace headlight::infer {
+namespace {
+
+using Ids = std::vector<int64_t>;
+
+// run(the inputs of a batch) gives a result for each.
+template <class Result, class Run>
+std::vector<Result> in_batches(const std::vector<Ids>& inputs, size_t batch_tokens,
+                               const Run& run) {
+  std::vector<size_t> lengths;
+  for (const Ids& input : inputs) lengths.push_back(input.size());
+  std::vector<Result> results(inputs.size());
+  for (const std::vector<size_t>& batch : length_batches(lengths, batch_tokens)) {
+    std::vector<Ids> members;
+    for (const size_t index : batch) members.push_back(inputs[index]);
+    std::vector<Result> of_batch = run(members);
+    for (size_t i = 0; i < batch.size(); ++i) results[batch[i]] = std::move(of_batch[i]);
+  }
+  return results;
+}
+
+std::vector<Prompt> prompts_for(const std::vector<Ids>& sources) {
+  std::vector<Prompt> prompts;
+  for (const Ids& source : sources) prompts.push_back({.source = source});
+  return prompts;
+}
+
+}  // namespace
+
+std::vector<std::vector<size_t>> length_batches(const std::vector<size_t>& lengths,
+                                                size_t most_tokens) {
+  std::vector<size_t> order(lengths.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, {}, [&](size_t index) { return lengths[index]; });
+  std::vector<std::vector<size_t>> batches;
+  for (const size_t index : order) {
+    // Lengths ascend: the newcomer is the longest of its batch.
+    if (batches.empty() || (batches.back().size() + 1) * lengths[index] > most_tokens) {
+      batches.emplace_back();
+    }
+    batches.back().push_back(index);
+  }
+  return batches;
+}
+
+std::vector<Continuation> greedy_outputs(Context& context, const Model& model,
+                                         const std::vector<Ids>& sources,
+                                         const OutputOptions& options) {
+  return in_batches<Continuation>(
+      sources, options.batch_tokens, [&](const std::vector<Ids>& batch) {
+        return generate(context, model, prompts_for(batch), {.ending = options.ending});
+      });
+}
+
+std::vector<std::vector<Hypothesis>> beam_outputs(Context& context, const Model& model,
+                                                  const std::vector<Ids>& sources,
+                                                  const SearchOptions& search,
+                                                  const OutputOptions& options) {
+  const BeamOptions beam_options{
+      .beams = search.beams, .length_penalty = search.length_penalty, .ending = options.ending};
+  // Each source is held once per beam.
+  const size_t batch_tokens =
+      options.batch_tokens / static_cast<size_t>(std::max<int64_t>(1, search.beams));
+  return in_batches<std::vector<Hypothesis>>(
+      sources, batch_tokens, [&](const std::vector<Ids>& batch) {
+        return beam_search(context, model, prompts_for(batch), beam_options);
+      });
+}
+
+std::vector<std::vector<float>> sentence_vectors(Context& context, const models::Encoder& encoder,
+                                                 const std::vector<Ids>& sentences,
+                                                 size_t batch_tokens) {
+  using Vector = std::vector<float>;
+  return in_batches<Vector>(sentences, batch_tokens, [&](const std::vector<Ids>& batch) {
+    const PaddedIds words = padded(batch);
+    const autograd::Value output = encoder.forward(context, {.ids = words.ids, .lens = words.lens});
+    const tensor::Tensor rows = encoder.sentence_vectors(context, output, words.lens);
+    std::vector<Vector> vectors;
+    for (int64_t row = 0; row < rows.size(0); ++row) {
+      const float* first = rows.data<float>() + row * rows.size(1);
+      vectors.emplace_back(first, first + rows.size(1));
+    }
+    return vectors;
+  });
+}
+
+}  // namespace headlight::infer

@@ -1,0 +1,170 @@
+// Reading with and without a cache, and what prompts and endings must be.
+#include "headlight/infer/sequences.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "headlight/infer/padding.h"
+
+namespace headlight::infer {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+using tensor::Tensor;
+
+[[noreturn]] void refuse(const std::string& where, const std::string& why) {
+  throw Error(ErrorKind::bad_input, "generate", where, why);
+}
+
+void check_ids(const std::string& where, const std::vector<int64_t>& ids, int64_t vocab_size,
+               int64_t context_length) {
+  if (ids.empty()) refuse(where, "has no ids");
+  if (static_cast<int64_t>(ids.size()) > context_length) {
+    refuse(where, "has " + std::to_string(ids.size()) + " ids, the model's context is " +
+                      std::to_string(context_length));
+  }
+  for (const int64_t id : ids) {
+    if (id >= 0 && id < vocab_size) continue;
+    refuse(where, "id " + std::to_string(id) + " is not in the model's vocabulary of " +
+                      std::to_string(vocab_size));
+  }
+}
+
+std::optional<int64_t> start_id(const Model& model, const text::Tokenizer* tokenizer) {
+  const models::SpecialIds& ids = model.special_ids();
+  if (ids.decoder_start) return ids.decoder_start;
+  if (ids.begin || tokenizer == nullptr) return ids.begin;
+  return tokenizer->special().bos;
+}
+
+bool has_source(const std::vector<Prompt>& prompts) { return !prompts.front().source.empty(); }
+
+PaddedIds padded_field(const std::vector<Prompt>& prompts, std::vector<int64_t> Prompt::*field) {
+  std::vector<std::vector<int64_t>> lists;
+  for (const Prompt& prompt : prompts) lists.push_back(prompt.*field);
+  return padded(lists);
+}
+
+}  // namespace
+
+std::span<const float> Sequences::Rows::row_of(const Tensor& rows, size_t row) {
+  const auto width = static_cast<size_t>(rows.size(1));
+  return {rows.data<float>() + row * width, width};
+}
+
+float Sequences::Rows::log_probability(size_t row, int64_t id) const {
+  const float result = row_of(log_probabilities, row)[static_cast<size_t>(id)];
+  if (!std::isnan(result)) return result;
+  throw Error(ErrorKind::failed, "generate", "probability of id " + std::to_string(id),
+              "is not a number; the model's weights are too large or not finite");
+}
+
+Sequences::Sequences(Context& context, const Model& model, std::vector<Prompt> prompts,
+                     bool use_cache)
+    : context_(context), model_(model), sequences_(std::move(prompts)) {
+  if (use_cache) decoding_.emplace(model.start(context, sources()));
+}
+
+models::Batch Sequences::sources() const {
+  if (!has_source(sequences_)) return {};
+  const PaddedIds sources = padded_field(sequences_, &Prompt::source);
+  return {.source_ids = sources.ids, .source_lens = sources.lens};
+}
+
+Sequences::Rows Sequences::rows_of(const Tensor& logits) {
+  return {logits, autograd::log_softmax(context_, autograd::Value::leaf(logits)).data()};
+}
+
+Sequences::Rows Sequences::from_scratch() {
+  models::Batch batch = sources();
+  const PaddedIds read = padded_field(sequences_, &Prompt::ids);
+  batch.ids = read.ids;
+  batch.lens = read.lens;
+  return rows_of(model_.next_logits(context_, batch));
+}
+
+Sequences::Rows Sequences::begin() {
+  if (!decoding_) return from_scratch();
+  const PaddedIds read = padded_field(sequences_, &Prompt::ids);
+  sequences_.clear();
+  return rows_of(decoding_->read(context_, read.ids, read.lens));
+}
+
+Sequences::Rows Sequences::read(std::span<const int64_t> ids) {
+  if (decoding_) {
+    const Tensor column = Tensor::of({static_cast<int64_t>(ids.size()), 1},
+                                     std::vector<int64_t>(ids.begin(), ids.end()));
+    return rows_of(decoding_->read(context_, column));
+  }
+  for (size_t b = 0; b < ids.size(); ++b) sequences_[b].ids.push_back(ids[b]);
+  return from_scratch();
+}
+
+void Sequences::select(const std::vector<int64_t>& sequences) {
+  if (decoding_) {
+    decoding_->select(sequences);
+    return;
+  }
+  std::vector<Prompt> selected;
+  for (const int64_t sequence : sequences) {
+    selected.push_back(sequences_[static_cast<size_t>(sequence)]);
+  }
+  sequences_ = std::move(selected);
+}
+
+std::vector<Prompt> checked_prompts(const Model& model, const std::vector<Prompt>& prompts,
+                                    const text::Tokenizer* tokenizer) {
+  std::vector<Prompt> checked = prompts;
+  for (size_t i = 0; i < checked.size(); ++i) {
+    Prompt& prompt = checked[i];
+    const std::string number = std::to_string(i);
+    if (prompt.ids.empty()) {
+      const auto start = start_id(model, tokenizer);
+      if (!start) refuse("prompt " + number, "is empty, and the model has no id to start with");
+      prompt.ids = {*start};
+    }
+    check_ids("prompt " + number, prompt.ids, model.vocab_size(), model.context_length());
+    if (prompt.source.empty() && !has_source(checked)) continue;
+    check_ids("source " + number, prompt.source, model.source_vocab_size(), model.context_length());
+  }
+  return checked;
+}
+
+Ending checked_ending(const Model& model, const Ending& ending) {
+  Ending checked = ending;
+  const text::Tokenizer* tokenizer = ending.tokenizer;
+  if (ending.max_new_tokens < 0 || ending.max_beyond_source < 0) {
+    refuse("limit", std::to_string(std::min(ending.max_new_tokens, ending.max_beyond_source)) +
+                        " new ids cannot be");
+  }
+  for (const std::string& stop : ending.stop_texts) {
+    if (tokenizer == nullptr) refuse("stop text", "needs a tokenizer, the model has none");
+    if (stop.empty() || io::valid_utf8_length(stop) != stop.size()) {
+      refuse("stop text", "must not be empty, and must be UTF-8");
+    }
+  }
+  if (checked.stop_ids) return checked;
+  checked.stop_ids.emplace();
+  if (model.special_ids().end) checked.stop_ids->push_back(*model.special_ids().end);
+  if (tokenizer != nullptr && tokenizer->special().eos) {
+    checked.stop_ids->push_back(*tokenizer->special().eos);
+  }
+  return checked;
+}
+
+bool is_stop_id(const Ending& ending, int64_t id) {
+  return std::ranges::find(*ending.stop_ids, id) != ending.stop_ids->end();
+}
+
+Limit limit_of(const Model& model, const Ending& ending, const Prompt& prompt) {
+  // The last new id is not read any more.
+  const int64_t room = model.context_length() - static_cast<int64_t>(prompt.ids.size()) + 1;
+  const auto source = static_cast<int64_t>(prompt.source.size());
+  const int64_t wanted = std::min(
+      ending.max_new_tokens,
+      ending.max_beyond_source > kNoLimit - source ? kNoLimit : ending.max_beyond_source + source);
+  return room < wanted ? Limit{room, StopReason::context} : Limit{wanted, StopReason::limit};
+}
+
+}  // namespace headlight::infer

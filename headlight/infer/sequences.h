@@ -1,0 +1,65 @@
+// Sequences: a batch that a model reads on, with a cache or from scratch each time; and how prompts
+// begin and sequences end. Inside infer only.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "headlight/infer/generate.h"
+
+namespace headlight::infer {
+
+class Sequences {
+ public:
+  // Throws Error(bad_input) for what the model cannot read.
+  Sequences(Context& context, const Model& model, std::vector<Prompt> prompts, bool use_cache);
+
+  // The rows (B, V) after the last id of each sequence.
+  struct Rows {
+    tensor::Tensor logits;
+    tensor::Tensor log_probabilities;
+
+    std::span<const float> logits_of(size_t row) const { return row_of(logits, row); }
+    // Throws Error(failed) when it is not a number.
+    float log_probability(size_t row, int64_t id) const;
+
+   private:
+    static std::span<const float> row_of(const tensor::Tensor& rows, size_t row);
+  };
+  // Of the prompts; to be called first and once.
+  Rows begin();
+  // Each sequence reads one id more.
+  Rows read(std::span<const int64_t> ids);
+  // Goes on with these sequences, in this order: repeated, reordered or left out.
+  void select(const std::vector<int64_t>& sequences);
+
+ private:
+  Rows rows_of(const tensor::Tensor& logits);
+  Rows from_scratch();
+  models::Batch sources() const;
+
+  Context& context_;
+  const Model& model_;
+  std::vector<Prompt> sequences_;  // all that was read; with a cache, the prompts until begin()
+  std::optional<models::Decoding> decoding_;  // with a cache
+};
+
+// Prompts as they are read: an empty one becomes the id that the model starts with. Throws
+// Error(bad_input) for ids outside the vocabulary and prompts longer than the context.
+std::vector<Prompt> checked_prompts(const Model& model, const std::vector<Prompt>& prompts,
+                                    const text::Tokenizer* tokenizer);
+
+// The ending with its stop ids filled in. Throws Error(bad_input) for one that cannot be.
+Ending checked_ending(const Model& model, const Ending& ending);
+
+bool is_stop_id(const Ending& ending, int64_t id);
+
+// How many new ids a prompt may get, and why not more.
+struct Limit {
+  int64_t count = 0;
+  StopReason reason = StopReason::limit;
+};
+Limit limit_of(const Model& model, const Ending& ending, const Prompt& prompt);
+
+}  // namespace headlight::infer
