@@ -1,0 +1,161 @@
+// Writing and reading checkpoints. The manifest is the one file that says which others count.
+#include "headlight/train/checkpoint.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace headlight::train {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+constexpr int64_t kVersion = 1;
+
+std::string weights_name(int64_t step) { return "model-" + std::to_string(step) + ".safetensors"; }
+std::string state_name(int64_t step) {
+  return "optimizer-" + std::to_string(step) + ".safetensors";
+}
+
+std::vector<io::NamedTensor> tensors_of(const nn::StateDict& state) {
+  std::vector<io::NamedTensor> tensors;
+  for (const auto& [name, tensor] : state) tensors.push_back({name, tensor});
+  return tensors;
+}
+
+io::Json entry_of(base::FileSystem& files, const std::string& path, const std::string& name) {
+  const auto input = base::open_input(files, path);
+  return io::Json::Object{{"name", name},
+                          {"bytes", static_cast<int64_t>(input->size())},
+                          {"xxh64", file_sum(files, path)}};
+}
+
+// A field of the manifest, or an Error that names it.
+const io::Json& field(const io::Json& json, const std::string& path, std::string_view key) {
+  const io::Json* value = json.find(key);
+  if (value == nullptr) throw Error(ErrorKind::bad_input, path, key, "is missing in this manifest");
+  return *value;
+}
+
+int64_t integer_field(const io::Json& json, const std::string& path, std::string_view key) {
+  const auto value = field(json, path, key).integer();
+  if (!value || *value < 0)
+    throw Error(ErrorKind::bad_input, path, key, "must be a whole number from 0 on");
+  return *value;
+}
+
+Progress progress_of(const io::Json& manifest, const std::string& path) {
+  if (const int64_t version = integer_field(manifest, path, "version"); version != kVersion) {
+    throw Error(
+        ErrorKind::bad_input, path, "version",
+        "is " + std::to_string(version) + ", this program reads " + std::to_string(kVersion));
+  }
+  Progress progress{
+      .step = integer_field(manifest, path, "step"),
+      .best_step = integer_field(manifest, path, "best_step"),
+      .evaluations_since_best = integer_field(manifest, path, "evaluations_since_best")};
+  // Before the first evaluation there is no best loss: null.
+  const io::Json& best = field(manifest, path, "best_valid_loss");
+  if (const auto loss = best.number()) {
+    progress.best_loss = *loss;
+  } else if (!best.is_null()) {
+    throw Error(ErrorKind::bad_input, path, "best_valid_loss", "must be a number or null");
+  }
+  return progress;
+}
+
+// The files of the checkpoint are those that were written.
+void check_files(base::FileSystem& files, const io::Json& manifest, const std::string& path,
+                 const std::string& folder, const Progress& progress) {
+  const io::Json::Array* entries = field(manifest, path, "files").array();
+  const std::array<std::string, 2> names = {weights_name(progress.step), state_name(progress.step)};
+  for (const std::string& name : names) {
+    const io::Json* found = nullptr;
+    for (size_t i = 0; entries != nullptr && i < entries->size(); ++i) {
+      const io::Json* entry_name = (*entries)[i].find("name");
+      if (entry_name && entry_name->text() && *entry_name->text() == name) found = &(*entries)[i];
+    }
+    if (found == nullptr) throw Error(ErrorKind::bad_input, path, "files", "does not name " + name);
+    const std::string file = folder + "/checkpoint/" + name;
+    const std::string* sum = field(*found, path, "xxh64").text();
+    if (sum == nullptr || *sum != file_sum(files, file)) {
+      throw Error(ErrorKind::bad_input, "checkpoint", file,
+                  "is not the file that was saved: its bytes have changed");
+    }
+  }
+}
+
+}  // namespace
+
+std::string file_sum(base::FileSystem& files, const std::string& path) {
+  constexpr size_t kPiece = size_t{1} << 20;
+  const auto input = base::open_input(files, path);
+  std::vector<std::byte> piece(kPiece);
+  XXH64_state_t state;
+  XXH64_reset(&state, 0);
+  for (uint64_t offset = 0; offset < input->size(); offset += kPiece) {
+    const size_t count = static_cast<size_t>(std::min<uint64_t>(kPiece, input->size() - offset));
+    input->read(offset, std::span(piece).first(count));
+    XXH64_update(&state, piece.data(), count);
+  }
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[XXH64_digest(&state) >> shift & 15];
+  return text;
+}
+
+Checkpoints::Checkpoints(base::FileSystem& files, std::string folder)
+    : files_(files), folder_(std::move(folder)) {}
+
+void Checkpoints::save(Trainer& trainer) {
+  const Progress& progress = trainer.progress();
+  const std::string weights = weights_name(progress.step), state = state_name(progress.step);
+  base::make_directories(files_, folder_ + "/checkpoint");
+  models::write_state(files_, path(weights), trainer.model());
+  io::write_safetensors(files_, path(state), tensors_of(trainer.optimizer().state()));
+  if (progress.best_step == progress.step && progress.step > 0)
+    models::save_model(files_, folder_, trainer.model());
+  const bool has_best = std::isfinite(progress.best_loss);
+  const io::Json manifest =
+      io::Json::Object{{"format", "headlight-checkpoint"},
+                       {"version", kVersion},
+                       {"step", progress.step},
+                       {"best_valid_loss", has_best ? io::Json(progress.best_loss) : io::Json()},
+                       {"best_step", progress.best_step},
+                       {"evaluations_since_best", progress.evaluations_since_best},
+                       {"files", io::Json::Array{entry_of(files_, path(weights), weights),
+                                                 entry_of(files_, path(state), state)}}};
+  base::write_file(files_, path("manifest.json"), io::json_text(manifest) + "\n");
+  remove_all_but(progress.step);
+}
+
+bool Checkpoints::restore(Trainer& trainer) {
+  const std::string manifest_path = path("manifest.json");
+  if (!base::exists(files_, manifest_path)) return false;
+  const io::Json manifest = io::read_json(files_, manifest_path);
+  const Progress progress = progress_of(manifest, manifest_path);
+  check_files(files_, manifest, manifest_path, folder_, progress);
+  const std::string weights = path(weights_name(progress.step));
+  trainer.model().load_state(models::read_state(io::open_safetensors(files_, weights)), weights);
+  trainer.optimizer().load_state(
+      models::read_state(io::open_safetensors(files_, path(state_name(progress.step)))));
+  trainer.set_progress(progress);
+  remove_all_but(progress.step);
+  return true;
+}
+
+// What earlier steps and interrupted writes have left.
+void Checkpoints::remove_all_but(int64_t step) {
+  for (const std::string& name : base::list_directory(files_, folder_ + "/checkpoint")) {
+    const bool is_ours = name.starts_with("model-") || name.starts_with("optimizer-") ||
+                         (name.starts_with(".headlight-") && name.ends_with(".tmp"));
+    if (!is_ours || name == weights_name(step) || name == state_name(step)) continue;
+    base::remove_file(files_, path(name));
+  }
+}
+
+}  // namespace headlight::train

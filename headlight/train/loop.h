@@ -1,0 +1,34 @@
+// The loop: steps, evaluations and checkpoints until a run is done.
+#pragma once
+
+#include <functional>
+
+#include "headlight/train/checkpoint.h"
+
+namespace headlight::train {
+
+struct LoopOptions {
+  int64_t max_iters = 0;
+  int64_t eval_interval = 0;  // steps between evaluations, each of which is saved; 0: at the end
+  int64_t patience = 0;       // evaluations without a better one before it stops; 0: any number
+};
+
+// What happens, told as it happens. All may be empty.
+struct LoopEvents {
+  std::function<void(const StepResult&)> step = {};
+  std::function<void(int64_t step, double valid_loss)> evaluation = {};
+  std::function<void(int64_t step)> checkpoint = {};
+  // Asked after each step; true: save and leave.
+  std::function<bool()> interrupted = {};
+  // Around what must not be cut short: saving.
+  std::function<void(const std::function<void()>& save)> saving = {};
+};
+
+enum class Outcome { finished, no_more_progress, interrupted };
+
+// Goes on from where the trainer stands. The last step is always evaluated and saved. Throws what
+// steps and saves throw; the last checkpoint is then as it was.
+Outcome run_loop(Trainer& trainer, Checkpoints& checkpoints, const LoopOptions& options,
+                 const LoopEvents& events);
+
+}  // namespace headlight::train

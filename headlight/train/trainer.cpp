@@ -1,0 +1,109 @@
+// Gradients of a step, the change they make, and validation.
+#include "headlight/train/trainer.h"
+
+#include <chrono>
+#include <cmath>
+
+namespace headlight::train {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+[[noreturn]] void refuse(int64_t step, const std::string& what, double value) {
+  throw base::Error(base::ErrorKind::failed, "train", "step " + std::to_string(step),
+                    "diverged: " + what + " is " +
+                        (std::isnan(value) ? "not a number" : "infinite") +
+                        "; a lower learning_rate, a longer warm-up or grad_clip may help");
+}
+
+}  // namespace
+
+Trainer::Trainer(base::ThreadPool& threads, models::Model& model, Task& task,
+                 const TrainerOptions& options)
+    : threads_(threads),
+      model_(model),
+      task_(task),
+      options_(options),
+      optimizer_(model.parameters(), options.optimizer) {}
+
+// The gradients of step number `step` (from 0), left in the parameters; returns its loss.
+double Trainer::learn(int64_t step, int64_t& tokens) {
+  const auto share = 1.0F / static_cast<float>(options_.accumulation);
+  double loss = 0;
+  for (int64_t part = 0; part < options_.accumulation; ++part) {
+    const int64_t number = step * options_.accumulation + part;
+    const models::Batch batch = task_.batch(number);
+    autograd::Tape tape;
+    autograd::Context context{.threads = threads_,
+                              .arena = arena_,
+                              .tape = &tape,
+                              .random = {options_.seed, static_cast<uint64_t>(number)},
+                              .training = true};
+    const autograd::Value mean = model_.loss(context, batch, options_.label_smoothing);
+    loss += static_cast<double>(mean.data().data<float>()[0]) /
+            static_cast<double>(options_.accumulation);
+    tokens += tokens_read(batch);
+    tape.backward(context, mean, tensor::Tensor::of(mean.shape(), {share}));
+  }
+  return loss;
+}
+
+StepResult Trainer::step() {
+  const auto start = std::chrono::steady_clock::now();
+  StepResult result{.step = progress_.step + 1,
+                    .learning_rate = optim::learning_rate_at(options_.schedule, progress_.step)};
+  result.loss = learn(progress_.step, result.tokens);
+  if (!std::isfinite(result.loss)) {
+    optimizer_.clear_gradients();
+    refuse(result.step, "the loss", result.loss);
+  }
+  result.gradient_norm = optimizer_.step({threads_, arena_}, result.learning_rate);
+  optimizer_.clear_gradients();
+  if (!std::isfinite(result.gradient_norm))
+    refuse(result.step, "the norm of the gradients", result.gradient_norm);
+  ++progress_.step;
+  result.seconds = seconds_since(start);
+  return result;
+}
+
+double Trainer::rehearse() {
+  int64_t tokens = 0;
+  learn(progress_.step, tokens);  // the first takes memory from the system
+  optimizer_.clear_gradients();
+  const auto start = std::chrono::steady_clock::now();
+  learn(progress_.step, tokens);
+  optimizer_.clear_gradients();
+  return seconds_since(start);
+}
+
+double Trainer::evaluate() {
+  const double loss = validation_loss(threads_, arena_, model_, task_);
+  if (!std::isfinite(loss)) refuse(progress_.step, "the validation loss", loss);
+  if (loss < progress_.best_loss) {
+    progress_.best_loss = loss;
+    progress_.best_step = progress_.step;
+    progress_.evaluations_since_best = 0;
+  } else {
+    ++progress_.evaluations_since_best;
+  }
+  return loss;
+}
+
+double validation_loss(base::ThreadPool& threads, tensor::Arena& arena, const models::Model& model,
+                       const Task& task) {
+  double sum = 0;
+  int64_t count = 0;
+  for (int64_t index = 0; index < task.validation_batches(); ++index) {
+    const models::Batch batch = task.validation_batch(index);
+    autograd::Context context{.threads = threads, .arena = arena};
+    const int64_t targets = counted_targets(batch);
+    const autograd::Value mean = model.loss(context, batch);
+    sum += static_cast<double>(mean.data().data<float>()[0]) * static_cast<double>(targets);
+    count += targets;
+  }
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
+}  // namespace headlight::train
