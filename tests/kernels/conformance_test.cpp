@@ -162,6 +162,37 @@ TEST_P(OnnxConformance, softmax_cross_entropy_loss) {
   });
 }
 
+TEST_P(OnnxConformance, adam) {
+  for_cases("Adam", 2, [&](const OnnxCase& given) -> std::string {
+    // The cases are at step 0, which ONNX leaves uncorrected; so is ours after very many steps.
+    EXPECT_EQ(given.load("in.T").data<int64_t>()[0], 0);
+    constexpr double kManySteps = 1e9;
+    for (const std::string which : {"", "1", "2"}) {
+      if (!given.has("in.X" + which)) continue;
+      const Tensor x = given.load("in.X" + which), g = given.load("in.G" + which);
+      const Tensor v = given.load("in.V" + which), h = given.load("in.H" + which);
+      const ParameterUpdate update{.numbers = x.data<float>(),
+                                   .gradient = g.data<float>(),
+                                   .first_moment = v.data<float>(),
+                                   .second_moment = h.data<float>(),
+                                   .count = x.elements(),
+                                   .weight_decay = given.number("norm_coefficient", 0),
+                                   .step = kManySteps};
+      update_parameters(execution(),
+                        {.rule = UpdateRule::adam,
+                         .learning_rate = given.load("in.R").data<float>()[0],
+                         .beta1 = given.number("alpha", 0.9),
+                         .beta2 = given.number("beta", 0.999),
+                         .epsilon = given.number("epsilon", 0)},
+                        {&update, 1});
+      expect_close(update.numbers, exact(given.load("out.X" + which + "_new")), 1e-6);
+      expect_close(update.first_moment, exact(given.load("out.V" + which + "_new")), 1e-6);
+      expect_close(update.second_moment, exact(given.load("out.H" + which + "_new")), 1e-6);
+    }
+    return "";
+  });
+}
+
 HEADLIGHT_ON_EACH_TARGET(OnnxConformance);
 
 }  // namespace
