@@ -2,6 +2,7 @@
 #include "headlight/models/decoding.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -54,16 +55,17 @@ int64_t Decoding::room() const {
 
 Tensor Decoding::read(Context& context, const Tensor& ids, const Tensor& lens) {
   const std::vector<int64_t> counts = counts_of(ids, lens);
-  if (lengths_.empty()) {
-    lengths_.resize(counts.size());
-  } else if (counts.size() != lengths_.size()) {
+  std::vector<int64_t> lengths = lengths_;
+  if (lengths.empty()) lengths.resize(counts.size());
+  if (counts.size() != lengths.size()) {
     refuse("ids", std::to_string(counts.size()) + " sequences, decoding goes on with " +
-                      std::to_string(lengths_.size()));
+                      std::to_string(lengths.size()));
   }
-  const Tensor past = Tensor::of({ids.size(0)}, lengths_);
+  const Tensor past = Tensor::of({ids.size(0)}, lengths);
   const Value output =
       decoder_->forward(context, ids, {.lens = lens, .past = past, .caches = &caches_});
-  for (size_t b = 0; b < counts.size(); ++b) lengths_[b] += counts[b];
+  std::transform(lengths.begin(), lengths.end(), counts.begin(), lengths.begin(), std::plus());
+  lengths_ = std::move(lengths);
   return decoder_->output.logits(context, last_rows(context, output, lens)).data();
 }
 
