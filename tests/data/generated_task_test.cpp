@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "headlight/io/io.h"
 #include "tests/data/support.h"
 
 namespace headlight::data {
