@@ -86,6 +86,7 @@ class Bpe::Run {
 
 void Bpe::encode(const Vocabulary&, std::string_view piece, Ids& ids) const {
   Chain chain;
+  chain.reserve(piece.size());
   for (const char c : piece) {
     const auto byte = static_cast<unsigned char>(c);
     const int32_t id = byte_ids_[byte];

@@ -26,7 +26,7 @@ class Trainer {
     std::map<std::string_view, int64_t> counts;
     for (const std::string_view text : texts) {
       check_utf8(text);
-      for (const std::string_view piece : gpt2_pieces(text)) ++counts[piece];
+      split_as_gpt2(text, [&](std::string_view piece) { ++counts[piece]; });
     }
     for (const auto& [piece, count] : counts) add_piece(piece, count);
     for (int32_t place = 0; place < chain_.size(); ++place) count_pair(place);

@@ -10,6 +10,7 @@ class Chain {
  public:
   static constexpr int32_t kNone = -1;
 
+  void reserve(size_t size) { symbols_.reserve(size); }
   int32_t size() const { return static_cast<int32_t>(symbols_.size()); }  // with those merged away
   int32_t id(int32_t place) const { return at(place).id; }
   int32_t previous(int32_t place) const { return at(place).previous; }

@@ -129,7 +129,8 @@ std::string without_mark(std::string text) {
 }
 
 bool is_utf8_name(std::string_view encoding) {
-  return encoding.empty() || lower(encoding) == "utf-8" || lower(encoding) == "utf8";
+  if (encoding.empty()) return true;
+  return is_name(encoding) && (lower(encoding) == "utf-8" || lower(encoding) == "utf8");
 }
 
 }  // namespace

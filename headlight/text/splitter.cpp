@@ -15,22 +15,20 @@ constexpr std::string_view kAnyCharacter = R"([\s\S])";
 // One piece for each longest run of code points of the same class; class 0 is left out, and class 1
 // is never a run.
 template <class Classify>
-Pieces runs(std::string_view text, const Classify& classify) {
-  Pieces pieces;
+void split_by(std::string_view text, const Classify& classify, const PieceTaker& take) {
   size_t begin = 0;
   int kind = 0;
   for (size_t at = 0; at < text.size();) {
     const CodePoint point = code_point_at(text, at);
     const int next = classify(point.value);
     if (next != kind || next == 1) {
-      if (kind != 0) pieces.push_back(text.substr(begin, at - begin));
+      if (kind != 0) take(text.substr(begin, at - begin));
       begin = at;
       kind = next;
     }
     at += point.length;
   }
-  if (kind != 0) pieces.push_back(text.substr(begin));
-  return pieces;
+  if (kind != 0) take(text.substr(begin));
 }
 
 int word_class(char32_t c) { return is_white_space(c) ? 0 : is_word(c) ? 2 : 3; }
@@ -70,20 +68,19 @@ Splitter::Splitter(const Component& component) {
   }
 }
 
-Pieces Splitter::pieces(std::string_view text) const {
+void Splitter::split(std::string_view text, const PieceTaker& take) const {
   switch (kind_) {
     case Kind::byte_level:
-      return gpt2_pieces(text);
+      return split_as_gpt2(text, take);
     case Kind::white_space:
-      return runs(text, white_space_class);
+      return split_by(text, white_space_class, take);
     case Kind::words:
-      return runs(text, word_class);
+      return split_by(text, word_class, take);
     case Kind::bert:
-      return runs(text, bert_class);
+      return split_by(text, bert_class, take);
     case Kind::characters:
-      return runs(text, character_class);
+      return split_by(text, character_class, take);
   }
-  return {};
 }
 
 io::Json character_splitter() {

@@ -1,15 +1,15 @@
 // How a text is split into pieces that are tokenized one by one. For text's own use.
 #pragma once
 
-#include <string>
+#include <functional>
 #include <string_view>
-#include <vector>
 
 #include "headlight/text/component.h"
 
 namespace headlight::text {
 
-using Pieces = std::vector<std::string_view>;
+// Takes the pieces in their order.
+using PieceTaker = std::function<void(std::string_view)>;
 
 class Splitter {
  public:
@@ -22,7 +22,7 @@ class Splitter {
   bool adds_space() const { return adds_space_; }
   // Pieces of the text; what is only white space between them is left out, except by the byte-level
   // and the character kind, whose pieces are all of the text.
-  Pieces pieces(std::string_view text) const;
+  void split(std::string_view text, const PieceTaker& take) const;
 
  private:
   enum class Kind { byte_level, white_space, words, bert, characters };
@@ -32,7 +32,7 @@ class Splitter {
 
 // GPT-2's pieces: contractions, letters, numbers, other marks, each with a space before it, and
 // white space.
-Pieces gpt2_pieces(std::string_view text);
+void split_as_gpt2(std::string_view text, const PieceTaker& take);
 
 // The component whose pieces are single code points.
 io::Json character_splitter();

@@ -22,9 +22,8 @@ void encode_plain(const TokenizerParts& parts, std::string_view text, Ids& ids) 
   if (parts.splitter.adds_space() && !text.starts_with(' ')) {
     text = changed = std::string(" ").append(text);
   }
-  for (const std::string_view piece : parts.splitter.pieces(text)) {
-    parts.model->encode(parts.vocabulary, piece, ids);
-  }
+  parts.splitter.split(
+      text, [&](std::string_view piece) { parts.model->encode(parts.vocabulary, piece, ids); });
 }
 
 }  // namespace

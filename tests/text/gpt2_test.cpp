@@ -97,8 +97,9 @@ TEST_F(Gpt2, gives_whole_code_points_as_they_come) {
 }
 
 std::vector<std::string> pieces_of(std::string_view text) {
-  const Pieces pieces = gpt2_pieces(text);
-  return {pieces.begin(), pieces.end()};
+  std::vector<std::string> pieces;
+  split_as_gpt2(text, [&](std::string_view piece) { pieces.emplace_back(piece); });
+  return pieces;
 }
 
 TEST(Gpt2Pieces, are_those_of_its_expression) {

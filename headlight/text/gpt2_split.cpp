@@ -53,14 +53,12 @@ size_t end_of_piece(std::string_view text, size_t at) {
 
 }  // namespace
 
-Pieces gpt2_pieces(std::string_view text) {
-  Pieces pieces;
+void split_as_gpt2(std::string_view text, const PieceTaker& take) {
   for (size_t at = 0; at < text.size();) {
     const size_t end = end_of_piece(text, at);
-    pieces.push_back(text.substr(at, end - at));
+    take(text.substr(at, end - at));
     at = end;
   }
-  return pieces;
 }
 
 }  // namespace headlight::text
