@@ -2,6 +2,7 @@
 #include "apps/cli/attend_options.h"
 #include "apps/cli/attend_run.h"
 #include "apps/cli/interruption.h"
+#include "apps/cli/places.h"
 #include "apps/cli/print_array.h"
 #include "apps/cli/program.h"
 
@@ -21,21 +22,6 @@ constexpr std::string_view kExamples =
 Arrays are .npy, .json (nested lists), .csv (2-D) or .safetensors (x.safetensors:NAME picks one).
 Order: scale, softcap, bias, masks, softmax. A query that may see nothing gives zeros.
 )";
-
-// Says so before the work is done, and before the first of several files is written.
-void check_output_place(base::FileSystem& files, const std::optional<std::string>& place) {
-  if (!place) return;
-  const std::string path = io::split_place(*place).path;
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  base::FileStatus status;
-  if (files.path_status(folder, status) < 0) {
-    throw base::Error(base::ErrorKind::failed, "output", path, "there is no directory " + folder);
-  }
-  if (files.path_status(path, status) >= 0 && status.kind == base::FileStatus::Kind::directory) {
-    throw base::Error(base::ErrorKind::failed, "output", path, "is a directory");
-  }
-}
 
 void write_files(Session& session, const AttendOptions& options, const AttendResult& result) {
   const Uninterrupted files_are_written;

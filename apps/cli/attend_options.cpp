@@ -3,8 +3,8 @@
 
 #include <array>
 #include <limits>
-#include <set>
 
+#include "apps/cli/places.h"
 #include "headlight/base/base.h"
 #include "headlight/io/io.h"
 
@@ -45,31 +45,6 @@ constexpr int64_t kMostHeads = 1'000'000;
   throw Error(ErrorKind::usage, option, where, why);
 }
 
-void require(const Arguments& arguments, std::string_view option, std::string_view needed,
-             std::string_view what_for) {
-  if (!arguments.has(option) || arguments.has(needed)) return;
-  refuse(arguments.source(option), "",
-         "needs --" + std::string(needed) + ", " + std::string(what_for));
-}
-
-// The place of an array, by its ending.
-std::optional<std::string> array_place(const Arguments& arguments, std::string_view option) {
-  auto place = arguments.text(option);
-  if (place && !io::is_array_place(*place)) {
-    refuse(arguments.source(option), io::in_quotes(*place),
-           "the ending must be .npy, .safetensors, .json or .csv");
-  }
-  return place;
-}
-
-std::optional<std::string> safetensors_path(const Arguments& arguments, std::string_view option) {
-  auto path = arguments.text(option);
-  if (path && !path->ends_with(".safetensors")) {
-    refuse(arguments.source(option), io::in_quotes(*path), "the ending must be .safetensors");
-  }
-  return path;
-}
-
 std::optional<IntegersOrPlace> integers_or_place(const Arguments& arguments,
                                                  std::string_view option, Range<int64_t> range) {
   const auto text = arguments.text(option);
@@ -86,7 +61,8 @@ std::optional<nn::AttentionLayout> layout_of(const Arguments& arguments) {
 
 void check_additive(const Arguments& arguments, const AttendOptions& options) {
   if (!options.additive) return;
-  require(arguments, "scoring", "weights", "which holds W_q.weight, W_k.weight and w_v.weight");
+  require_option(arguments, "scoring", "weights",
+                 "which holds W_q.weight, W_k.weight and w_v.weight");
   for (const char* option : {"scale", "softcap", "layout"}) {
     if (arguments.has(option))
       refuse(arguments.source(option), "", "has no meaning with --scoring additive");
@@ -98,21 +74,13 @@ void check_additive(const Arguments& arguments, const AttendOptions& options) {
   }
 }
 
-void check_outputs_differ(std::initializer_list<std::optional<std::string>> places) {
-  std::set<std::string> paths;
-  for (const auto& place : places) {
-    if (!place || paths.insert(io::split_place(*place).path).second) continue;
-    refuse("output files", io::in_quotes(*place), "two outputs would go to the same file");
-  }
-}
-
 void check_together(const Arguments& arguments, const AttendOptions& options) {
   if (!arguments.has("query")) {
     refuse("--query", "", "is missing: a file of queries, e.g. headlight attend --query x.npy");
   }
-  require(arguments, "grads", "grad-out", "the gradient of the output to go back from");
-  require(arguments, "grad-out", "grads", "where the gradients go");
-  require(arguments, "layout", "weights", "whose layout it is");
+  require_option(arguments, "grads", "grad-out", "the gradient of the output to go back from");
+  require_option(arguments, "grad-out", "grads", "where the gradients go");
+  require_option(arguments, "layout", "weights", "whose layout it is");
   check_additive(arguments, options);
   if (options.heads && options.kv_heads && *options.heads % *options.kv_heads != 0) {
     refuse(arguments.source("kv-heads"), std::to_string(*options.kv_heads),

@@ -1,9 +1,9 @@
 // Three ways to attend with one interface, a trace by observing, gradients by going back.
 #include "apps/cli/attend_run.h"
 
-#include <algorithm>
-#include <array>
 #include <functional>
+
+#include "apps/cli/trace.h"
 
 namespace headlight::cli {
 namespace {
@@ -55,40 +55,6 @@ Attention attention_for(const AttendOptions& options, const AttendInputs& inputs
   if (options.additive) return additive(inputs);
   return options.weights ? whole_module(options, inputs) : as_they_are(options, inputs);
 }
-
-// Keeps what the command's contract names.
-class Trace : public autograd::Observer {
- public:
-  bool wants(std::string_view place) override {
-    return std::ranges::find(kNames, place) != kNames.end() ||
-           (place == "weighted_values" && weighted_values_bytes() < kWeightedValuesLimit);
-  }
-  void see(std::string_view place, const Tensor& values) override {
-    tensors_.push_back({std::string(place), values});
-  }
-  const Tensor* find(std::string_view place) const {
-    const auto found = std::ranges::find(tensors_, place, &io::NamedTensor::name);
-    return found == tensors_.end() ? nullptr : &found->tensor;
-  }
-  std::vector<io::NamedTensor> take() { return std::move(tensors_); }
-
- private:
-  static constexpr std::array<std::string_view, 12> kNames = {
-      "query",         "key",     "value",   "scores",  "scaled_scores", "capped_scores",
-      "masked_scores", "row_max", "row_sum", "weights", "head_output",   "concatenated"};
-  static constexpr double kWeightedValuesLimit = 64e6;
-
-  // (B, H, T, S, E); query (B, H, T, D) and value (B, Hkv, S, E) are shown before anything else.
-  double weighted_values_bytes() const {
-    const Tensor* query = find("query");
-    const Tensor* value = find("value");
-    if (query == nullptr || value == nullptr) return 2 * kWeightedValuesLimit;
-    const auto rows = static_cast<double>(query->size(0) * query->size(1) * query->size(2));
-    return rows * static_cast<double>(value->size(2) * value->size(3)) * sizeof(float);
-  }
-
-  std::vector<io::NamedTensor> tensors_;
-};
 
 // (B, H, T, E) as (B, T, H*E); a tensor of rank 3 is that already.
 Tensor merged(const Tensor& output) {
@@ -147,9 +113,9 @@ AttendResult attend(base::ThreadPool& threads, const AttendOptions& options,
   AttendResult result{.output = in_given_rank(output.data().contiguous(), inputs.rank)};
   if (options.trace) {
     // A module shows its merge; without one the output is the merge.
-    if (trace.find("concatenated") == nullptr) trace.see("concatenated", merged(output.data()));
-    trace.see("output", result.output);
-    result.trace = trace.take();
+    if (!trace.has("concatenated")) trace.put("concatenated", merged(output.data()));
+    trace.put("output", result.output);
+    result.trace = trace.tensors();
   }
   if (options.grads) result.gradients = gradients_of(context, options, inputs, attention, output);
   return result;

@@ -11,11 +11,11 @@ namespace headlight::cli {
 namespace {
 
 // Lock-free, as a signal handler needs them.
-std::atomic<bool> holding{false};
+std::atomic<int> holding{0};
 std::atomic<int> waiting{0};
 
 void on_signal(int signal) {
-  if (holding.load() && waiting.exchange(signal) == 0) return;
+  if (holding.load() > 0 && waiting.exchange(signal) == 0) return;
   _exit(128 + signal);
 }
 
@@ -41,10 +41,12 @@ void prepare_process() {
   handle(SIGTERM);
 }
 
-Uninterrupted::Uninterrupted() { holding.store(true); }
+Uninterrupted::Uninterrupted() { holding.fetch_add(1); }
+
+bool Uninterrupted::is_signalled() const { return waiting.load() != 0; }
 
 Uninterrupted::~Uninterrupted() {
-  holding.store(false);
+  if (holding.fetch_sub(1) > 1) return;
   if (const int signal = waiting.load(); signal != 0) _exit(128 + signal);
 }
 

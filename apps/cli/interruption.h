@@ -9,13 +9,16 @@ namespace headlight::cli {
 void prepare_process();
 
 // While one lives, the first signal waits; files are written under it. A second signal does not
-// wait.
+// wait. One may live inside another.
 class Uninterrupted {
  public:
   Uninterrupted();
   ~Uninterrupted();
   Uninterrupted(const Uninterrupted&) = delete;
   Uninterrupted& operator=(const Uninterrupted&) = delete;
+
+  // Whether a signal waits; the program then ends with it when the last of these goes.
+  bool is_signalled() const;
 };
 
 }  // namespace headlight::cli

@@ -1,12 +1,12 @@
 // Ranges and their sentences, over io's numbers.
 #include "apps/cli/numbers.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
 
+#include "apps/cli/words.h"
 #include "headlight/base/base.h"
 #include "headlight/io/io.h"
 
@@ -36,10 +36,8 @@ double real_of(std::string_view option, std::string_view text, Range<double> ran
 std::vector<int64_t> integers_of(std::string_view option, std::string_view text,
                                  Range<int64_t> range) {
   std::vector<int64_t> numbers;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    numbers.push_back(integer_of(option, text.substr(begin, end - begin), range));
-    begin = end + 1;
+  for (const std::string& number : split_words(text, ',')) {
+    numbers.push_back(integer_of(option, number, range));
   }
   return numbers;
 }

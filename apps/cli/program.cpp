@@ -18,7 +18,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr std::array<const Command*, 2> kCommands = {&kAttend, &kBench};
+constexpr std::array kCommands = {&kAttend, &kBench, &kForward, &kInfo, &kTrain};
 
 constexpr std::array<std::string_view, 4> kLanguages = {"en", "tr", "az", "ko"};
 
@@ -67,7 +67,9 @@ std::string overview() {
 std::string help_of(const Command& command) {
   std::string text = "headlight " + std::string(command.name) + ": ";
   text.append(command.summary).append("\n\nExamples:\n").append(command.examples);
-  text.append("\nOptions:\n").append(option_table(command.options));
+  if (!command.options.empty()) {
+    text.append("\nOptions:\n").append(option_table(command.options));
+  }
   return text.append("\nOptions of every command:\n").append(option_table(kEverywhere));
 }
 
@@ -90,7 +92,7 @@ struct Request {
 };
 
 [[noreturn]] void refuse_word(const Command& command, const std::string& word) {
-  const Option& first = command.options.front();
+  const Option& first = command.options.empty() ? kEverywhere.front() : command.options.front();
   std::string takes = command.operand.name.empty()
                           ? "takes only options"
                           : "takes one " + std::string(command.operand.name) + " and options";

@@ -39,7 +39,10 @@ struct Command {
   Operand operand = {};
 };
 extern const Command kAttend;
+extern const Command kTrain;
 extern const Command kBench;
+extern const Command kForward;
+extern const Command kInfo;
 
 // Never throws; returns the exit code.
 int run_program(int argc, char** argv);

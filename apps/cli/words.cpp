@@ -2,7 +2,6 @@
 #include "apps/cli/words.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "headlight/io/io.h"
 
@@ -43,6 +42,16 @@ std::string in_small_letters(std::string_view word) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return small;
+}
+
+std::vector<std::string> split_words(std::string_view text, char separator) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    words.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
 }
 
 std::string shown(std::string_view text) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace headlight::cli {
 
@@ -13,6 +14,9 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 
 // A to Z only.
 std::string in_small_letters(std::string_view word);
+
+// The pieces between separators; "a,,b" has an empty one, "" is one.
+std::vector<std::string> split_words(std::string_view text, char separator);
 
 // Bytes that are not UTF-8 become \xff and the like, so that any terminal and log can show the
 // text.

@@ -1,0 +1,196 @@
+// `headlight train`: from data to a model in a folder that others can open.
+#include <algorithm>
+
+#include "apps/cli/exact_match.h"
+#include "apps/cli/interruption.h"
+#include "apps/cli/program.h"
+#include "apps/cli/train_report.h"
+#include "apps/cli/train_setup.h"
+#include "headlight/infer/infer.h"
+
+namespace headlight::cli {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+constexpr std::string_view kExamples =
+    R"(  headlight train --task lm --data shakespeare.txt --preset shakespeare-char-cpu --out shakespeare
+      a small GPT on a text, letter by letter, in two minutes
+  headlight train --task translate --data pairs.tsv --tokenizer bpe:8000 --out en-tr
+      an encoder-decoder on tab-separated sentence pairs
+  headlight train --task numbers --out numbers
+      number words in four languages to digits; copy and reverse are the other made-up tasks
+  headlight train --out shakespeare --resume --max_iters 4000
+      goes on where it was, to the bits of an uninterrupted run
+
+The folder then holds config.json, model.safetensors (the best by validation loss) and tokenizer.json for
+`headlight generate` and other tools, log.jsonl, curves.svg and a checkpoint. Ctrl-C saves and leaves.
+)";
+
+std::string run_file(const std::string& folder) { return folder + "/run.json"; }
+
+// What run.json of an earlier start holds; nothing when there is none.
+std::optional<io::Json> earlier_run(Session& session, const std::string& folder, bool resumes) {
+  base::FileStatus status;
+  if (session.files.path_status(folder, status) < 0) return std::nullopt;
+  if (!resumes) {
+    throw Error(ErrorKind::bad_input, "--out", folder,
+                "is there already; --resume goes on with its run, another name starts a new one");
+  }
+  if (!base::exists(session.files, run_file(folder))) return std::nullopt;
+  return io::read_json(session.files, run_file(folder));
+}
+
+// All that is known before the first step.
+void begin_folder(Session& session, const std::string& folder, const TrainSetup& setup,
+                  io::Json run) {
+  const Uninterrupted files_are_written;
+  base::make_directories(session.files, folder);
+  if (setup.tokenizer) setup.tokenizer->save(session.files, folder);
+  run.object()->emplace_back("data_sum", setup.data_sum);
+  base::write_file(session.files, run_file(folder), io::json_text(run) + "\n");
+}
+
+void check_data(const io::Json& before, const TrainSetup& setup, const std::string& path) {
+  const io::Json* sum = before.find("data_sum");
+  if (sum != nullptr && sum->text() && *sum->text() == setup.data_sum) return;
+  throw Error(ErrorKind::bad_input, path, "data_sum",
+              "the data have changed since the run was started");
+}
+
+class Training {
+ public:
+  Training(Session& session, const TrainSettings& settings, TrainSetup& setup, std::string folder)
+      : session_(session),
+        settings_(settings),
+        setup_(setup),
+        folder_(std::move(folder)),
+        threads_(session.threads),
+        trainer_(threads_, *setup.model, *setup.task, trainer_options(settings, settings.n_embd)),
+        checkpoints_(session.files, folder_) {}
+
+  void run() {
+    checkpoints_.restore(trainer_);
+    TrainReport report(session_, settings_, folder_, trainer_.progress().step);
+    announce(report);
+    const Uninterrupted until_saved;
+    double last_loss = trainer_.progress().best_loss;
+    const train::LoopEvents events{
+        .step = [&](const train::StepResult& result) { report.step(result); },
+        .evaluation =
+            [&](int64_t step, double loss) {
+              last_loss = loss;
+              report.evaluation(step, loss, session_.talkative ? sample() : "");
+            },
+        .checkpoint = [&](int64_t step) { report.checkpoint(step); },
+        .interrupted = [&] { return until_saved.is_signalled(); }};
+    const train::Outcome outcome = train::run_loop(trainer_, checkpoints_,
+                                                   {.max_iters = settings_.max_iters,
+                                                    .eval_interval = settings_.eval_interval,
+                                                    .patience = settings_.patience},
+                                                   events);
+    if (outcome == train::Outcome::interrupted) {
+      say_saved();
+      return;
+    }
+    report.done(conclusion(last_loss));
+  }
+
+ private:
+  void announce(TrainReport& report) {
+    int64_t parameters = 0;
+    for (const auto& parameter : setup_.model->parameters())
+      parameters += parameter->shape().elements();
+    const double seconds = trainer_.rehearse();
+    const int64_t left = std::max<int64_t>(0, settings_.max_iters - trainer_.progress().step);
+    const uint64_t weights = 4 * sizeof(float) * static_cast<uint64_t>(parameters);
+    report.start({{"task", settings_.task},
+                  {"parameters", parameters},
+                  {"data", setup_.data_text},
+                  {"steps", left},
+                  {"memory", base::memory_text(weights + trainer_.peak_bytes())},
+                  {"estimated_seconds", std::round(seconds * static_cast<double>(left))}});
+  }
+
+  void say_saved() {
+    if (session_.talkative) print_progress("");
+    if (!session_.arguments.has("quiet"))
+      print_line("interrupted after step " + std::to_string(trainer_.progress().step) +
+                 "; --resume goes on from here");
+    session_.output.flush();
+  }
+
+  // What the model writes at this point.
+  std::string sample() {
+    constexpr int64_t kLetters = 60;
+    tensor::Arena arena;
+    autograd::Context context{.threads = threads_, .arena = arena};
+    if (settings_.task == "lm") {
+      const infer::GenerateOptions options{
+          .sampling = {.temperature = 0.8F},
+          .ending = {.max_new_tokens = kLetters, .tokenizer = &*setup_.tokenizer}};
+      const auto written =
+          infer::generate(context, *setup_.model, {{.ids = {first_id()}}}, options);
+      std::string line = written.front().text;
+      std::ranges::replace(line, '\n', ' ');
+      return line;
+    }
+    if (setup_.samples.empty()) return "";
+    const data::Pair& pair =
+        setup_.samples[static_cast<size_t>(trainer_.progress().step) % setup_.samples.size()];
+    infer::OutputOptions options;
+    options.ending.tokenizer = &*setup_.tokenizer;
+    const auto written = infer::greedy_outputs(context, *setup_.model,
+                                               {setup_.tokenizer->encode(pair.source)}, options);
+    return pair.source + " → " + written.front().text;
+  }
+
+  int64_t first_id() const {
+    const auto newline = setup_.tokenizer->find("\n");
+    return newline.value_or(0);
+  }
+
+  io::Json::Object conclusion(double last_loss) {
+    const train::Progress& progress = trainer_.progress();
+    io::Json::Object facts{{"step", progress.step},
+                           {"valid_loss", last_loss},
+                           {"best_valid_loss", progress.best_loss},
+                           {"best_step", progress.best_step}};
+    if (setup_.generated) {
+      const auto best = models::load_model(session_.files, folder_);
+      for (auto& fact : exact_match(threads_, *best, *setup_.generated))
+        facts.push_back(std::move(fact));
+    }
+    return facts;
+  }
+
+  Session& session_;
+  const TrainSettings& settings_;
+  TrainSetup& setup_;
+  std::string folder_;
+  base::ThreadPool threads_;
+  train::Trainer trainer_;
+  train::Checkpoints checkpoints_;
+};
+
+void run(Session& session) {
+  const auto folder = session.arguments.text("out");
+  if (!folder) throw Error(ErrorKind::usage, "--out", "", "is missing: --out DIR");
+  const auto before = earlier_run(session, *folder, session.arguments.has("resume"));
+  const TrainSettings settings =
+      read_train_settings(session.arguments, session.files, before ? &*before : nullptr,
+                          static_cast<int64_t>(session.seed));
+  const io::Json run = settings_json(settings);
+  if (before) check_unchanged(*before, run, run_file(*folder));
+  TrainSetup setup = make_train_setup(session.files, settings);
+  if (before) check_data(*before, setup, run_file(*folder));
+  begin_folder(session, *folder, setup, run);
+  Training(session, settings, setup, *folder).run();
+}
+
+}  // namespace
+
+const Command kTrain = {"train", "train a model on your own data", kExamples, kTrainOptions, run};
+
+}  // namespace headlight::cli

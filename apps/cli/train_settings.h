@@ -1,0 +1,45 @@
+// The settings of a training run: keys with their ranges, presets, and what a run folder remembers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/cli/arguments.h"
+#include "headlight/io/io.h"
+
+namespace headlight::cli {
+
+struct TrainSettings {
+  std::string task, data, valid, source, target, tokenizer, init, encoding;
+  // The model. 0 stands for "as the other keys say".
+  int64_t n_layer = 0, n_encoder_layer = 0, n_decoder_layer = 0, n_head = 0, n_embd = 0, d_ff = 0;
+  int64_t block_size = 0;
+  double dropout = 0;
+  bool bias = true, tie_embeddings = true;
+  std::string norm, positions, activation;
+  // The steps.
+  int64_t batch_size = 0, batch_tokens = 0, gradient_accumulation_steps = 1;
+  int64_t max_iters = 0, eval_interval = 0, log_interval = 0, patience = 0;
+  std::string optimizer, schedule;
+  double learning_rate = 0, min_lr = 0, weight_decay = 0, beta1 = 0, beta2 = 0, grad_clip = 0;
+  int64_t warmup_iters = 0, lr_decay_iters = 0;
+  double label_smoothing = 0;
+  int64_t seed = 0;
+
+  bool is_generated() const { return task != "lm" && task != "translate"; }
+};
+
+extern const std::span<const Option> kTrainOptions;
+
+// Fills what flags and environment left open, in this order: the configuration file, what a run
+// that is resumed was started with, the preset, the task's own defaults. Throws Error(usage) for
+// values that no run can have, Error(bad_input) when they come from a file.
+TrainSettings read_train_settings(Arguments arguments, base::FileSystem& files,
+                                  const io::Json* resumed, int64_t seed);
+
+// All keys with their values; what run.json holds.
+io::Json settings_json(const TrainSettings& settings);
+// Throws Error(bad_input) naming a key that may not change while a run is resumed and has.
+void check_unchanged(const io::Json& before, const io::Json& now, const std::string& path);
+
+}  // namespace headlight::cli
