@@ -38,7 +38,9 @@ std::optional<int64_t> start_id(const Model& model, const text::Tokenizer* token
   return tokenizer->special().bos;
 }
 
-bool has_source(const std::vector<Prompt>& prompts) { return !prompts.front().source.empty(); }
+bool have_sources(const std::vector<Prompt>& prompts) {
+  return std::ranges::any_of(prompts, [](const Prompt& prompt) { return !prompt.source.empty(); });
+}
 
 PaddedIds padded_field(const std::vector<Prompt>& prompts, std::vector<int64_t> Prompt::*field) {
   std::vector<std::vector<int64_t>> lists;
@@ -67,7 +69,7 @@ Sequences::Sequences(Context& context, const Model& model, std::vector<Prompt> p
 }
 
 models::Batch Sequences::sources() const {
-  if (!has_source(sequences_)) return {};
+  if (!have_sources(sequences_)) return {};
   const PaddedIds sources = padded_field(sequences_, &Prompt::source);
   return {.source_ids = sources.ids, .source_lens = sources.lens};
 }
@@ -116,6 +118,7 @@ void Sequences::select(const std::vector<int64_t>& sequences) {
 std::vector<Prompt> checked_prompts(const Model& model, const std::vector<Prompt>& prompts,
                                     const text::Tokenizer* tokenizer) {
   std::vector<Prompt> checked = prompts;
+  const bool with_sources = have_sources(prompts);
   for (size_t i = 0; i < checked.size(); ++i) {
     Prompt& prompt = checked[i];
     const std::string number = std::to_string(i);
@@ -125,7 +128,7 @@ std::vector<Prompt> checked_prompts(const Model& model, const std::vector<Prompt
       prompt.ids = {*start};
     }
     check_ids("prompt " + number, prompt.ids, model.vocab_size(), model.context_length());
-    if (prompt.source.empty() && !has_source(checked)) continue;
+    if (!with_sources) continue;
     check_ids("source " + number, prompt.source, model.source_vocab_size(), model.context_length());
   }
   return checked;
