@@ -18,7 +18,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr std::array kCommands = {&kAttend, &kBench, &kForward, &kInfo, &kTrain};
+constexpr std::array kCommands = {&kAttend, &kBench, &kForward, &kInfo, &kTrain, &kTokenize};
 
 constexpr std::array<std::string_view, 4> kLanguages = {"en", "tr", "az", "ko"};
 

@@ -41,6 +41,7 @@ struct Command {
 extern const Command kAttend;
 extern const Command kTrain;
 extern const Command kBench;
+extern const Command kTokenize;
 extern const Command kForward;
 extern const Command kInfo;
 
