@@ -87,6 +87,18 @@ TEST(Tokenize, in_pieces_gives_the_ids_of_the_whole) {
   }
 }
 
+TEST(Tokenize, does_not_cut_where_the_tokenizer_begins_each_text_with_a_space) {
+  std::string text;
+  while (text.size() < (size_t{3} << 19)) text += "one line\n";
+  const std::string_view sample = "one line\none line\n";
+  std::string json = text::train_bpe({&sample, 1}, {.vocabulary_size = 270}).json();
+  const std::string_view plain = "\"add_prefix_space\":";
+  const size_t at = json.find("false", json.find(plain));
+  ASSERT_NE(at, std::string::npos);
+  const text::Tokenizer tokenizer = text::parse_tokenizer(json.replace(at, 5, "true"), "t.json");
+  EXPECT_EQ(all_of(tokenize(tokenizer, text)), tokenizer.encode(text));
+}
+
 TEST(Tokenize, takes_texts_without_a_place_to_cut) {
   const std::string text((size_t{1} << 20) + 5, 'a');
   const std::string_view view = text;
@@ -102,6 +114,20 @@ TEST(SplitText, keeps_the_last_tenth_of_the_characters) {
   EXPECT_EQ(split_text("a").valid, "a");
   const std::string text(1115394, 'x');
   EXPECT_EQ(split_text(text).train.size(), 1003854U);  // as nanoGPT cuts its Shakespeare
+}
+
+TEST(ValidationWindows, cover_the_shakespeare_that_nanogpt_keeps) {
+  const std::string path = std::string(HEADLIGHT_SHARED_DIR) + "/data/corpora/tinyshakespeare.txt";
+  if (!base::exists(base::real_files(), path)) GTEST_SKIP() << path << " is absent";
+  const std::string text = text::read_text(base::real_files(), path);
+  const std::string_view view = text;
+  const text::Tokenizer tokenizer = text::char_tokenizer({&view, 1});
+  EXPECT_EQ(tokenizer.size(), 65);
+  const TextSplit split = split_text(text);
+  EXPECT_EQ(tokenize(tokenizer, split.train).size(), 1003854);
+  const ValidationWindows windows(tokenize(tokenizer, split.valid), 64, path);
+  EXPECT_EQ(windows.target_count(), 111539);
+  EXPECT_EQ(windows.window_count(), 1743);
 }
 
 TEST(TrainingWindows, are_cut_anywhere_and_predict_the_next_token) {

@@ -38,6 +38,14 @@ TEST(Pairs, keep_spaces_and_line_separators_within_a_side) {
                    "d"}));
 }
 
+TEST(Pairs, of_a_file_with_a_byte_order_mark_start_behind_it) {
+  EXPECT_EQ(shown(parse_pairs(text::to_utf8("\xEF\xBB\xBF"
+                                            "a\tb\n",
+                                            "a.tsv"),
+                              "a.tsv")),
+            (Lines{"1 a|b"}));
+}
+
 TEST(Pairs, that_are_wrong_are_named_with_their_line) {
   const auto refusal = [](std::string_view text) {
     return error_of([text] { parse_pairs(text, "a.tsv"); });
@@ -179,6 +187,28 @@ TEST(PairBatches, hold_each_pair_once_an_epoch_in_another_order_each_time) {
   }
   EXPECT_NE(orders[0], orders[1]);
   EXPECT_NE(orders[1], orders[2]);
+}
+
+TEST(PairBatches, of_real_sentences_are_nearly_without_padding) {
+  const std::string path = std::string(HEADLIGHT_SHARED_DIR) + "/data/corpora/eng-tur.train.tsv";
+  if (!base::exists(base::real_files(), path)) GTEST_SKIP() << path << " is absent";
+  const std::vector<Pair> lines = parse_pairs(text::read_text(base::real_files(), path), path);
+  const std::string_view sample = "word";
+  const text::Tokenizer tokenizer = text::word_tokenizer({&sample, 1});
+  PairBatches batches(encode_pairs(tokenizer, tokenizer, lines, path), {.batch_tokens = 2048},
+                      path);
+  int64_t places = 0, sources = 0, targets = 0;
+  for (int64_t step = 0; batches.epoch_of(step) == 0; ++step) {
+    const PairBatch batch = batches.batch(step);
+    places += batch.source_ids.elements() + batch.input_ids.elements();
+    sources += batch.source_ids.size(0);
+    targets += batch.target_count;
+  }
+  const PairSet& pairs = batches.pairs();
+  EXPECT_EQ(sources, static_cast<int64_t>(lines.size()));
+  EXPECT_EQ(targets, pairs.target_tokens() + pairs.size());
+  EXPECT_LT(static_cast<double>(places),
+            1.25 * static_cast<double>(targets + pairs.source_tokens()));
 }
 
 TEST(PairBatches, depend_on_seed_and_step_alone) {
