@@ -1,5 +1,6 @@
 // `headlight train`: from data to a model in a folder that others can open.
 #include <algorithm>
+#include <cmath>
 
 #include "apps/cli/exact_match.h"
 #include "apps/cli/interruption.h"

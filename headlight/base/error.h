@@ -22,6 +22,12 @@ class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, std::string_view what, std::string_view where, std::string_view why);
   ErrorKind kind() const noexcept { return kind_; }
+  // The same sentence, with somebody else to blame.
+  Error with_kind(ErrorKind kind) const {
+    Error changed = *this;
+    changed.kind_ = kind;
+    return changed;
+  }
 
  private:
   ErrorKind kind_;
