@@ -128,6 +128,12 @@ std::string ArgumentParser::value_of(const Option& option, std::optional<std::st
   return *std::move(attached);
 }
 
+void refuse_together(const Arguments& arguments, std::string_view option, std::string_view other) {
+  if (!arguments.has(option) || !arguments.has(other)) return;
+  throw Error(ErrorKind::usage, arguments.source(option), "",
+              "has no meaning with " + arguments.source(other));
+}
+
 void read_environment(Arguments& arguments, std::span<const Option> known) {
   for (const Option& option : known) {
     if (arguments.has(option.name) || option.name == "help" || option.name == "version") continue;

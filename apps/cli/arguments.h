@@ -65,6 +65,9 @@ class ArgumentParser {
   bool options_ended_ = false;  // after a lone "--"
 };
 
+// Throws Error(usage) when both options are given.
+void refuse_together(const Arguments& arguments, std::string_view option, std::string_view other);
+
 // HEADLIGHT_<NAME> for each option that the command line left open. For a flag, 1, true, yes and on
 // set it; 0, false, no, off and nothing leave it. There is none for help and version.
 void read_environment(Arguments& arguments, std::span<const Option> known);

@@ -44,6 +44,9 @@ extern const Command kBench;
 extern const Command kTokenize;
 extern const Command kForward;
 extern const Command kInfo;
+extern const Command kGenerate;
+extern const Command kTranslate;
+extern const Command kEmbed;
 
 // Never throws; returns the exit code.
 int run_program(int argc, char** argv);

@@ -1,4 +1,4 @@
-// read(2) until the end.
+// read(2), once or until the end.
 #include "apps/cli/standard_input.h"
 
 #include <poll.h>
@@ -11,26 +11,40 @@
 #include "headlight/base/base.h"
 
 namespace headlight::cli {
+namespace {
 
-std::string read_standard_input() {
-  constexpr size_t kLimit = size_t{1} << 30;  // bytes
-  const auto refuse = [](const std::string& why) {
-    throw base::Error(base::ErrorKind::bad_input, "standard input", "", why);
-  };
-  std::string text;
+[[noreturn]] void refuse(const std::string& why) {
+  throw base::Error(base::ErrorKind::bad_input, "standard input", "", why);
+}
+
+}  // namespace
+
+std::string read_some_of_standard_input() {
   std::array<char, 1 << 16> buffer;
   for (;;) {
     const ssize_t count = ::read(STDIN_FILENO, buffer.data(), buffer.size());
-    if (count == 0) return text;
-    if (count > 0) {
-      text.append(buffer.data(), static_cast<size_t>(count));
-      if (text.size() > kLimit) refuse("more than " + std::to_string(kLimit) + " bytes");
-    } else if (errno == EAGAIN) {
+    if (count >= 0) return {buffer.data(), static_cast<size_t>(count)};
+    if (errno == EAGAIN) {
       pollfd wait{STDIN_FILENO, POLLIN, 0};
       poll(&wait, 1, -1);
     } else if (errno != EINTR) {
       refuse(strerrordesc_np(errno));
     }
+  }
+}
+
+void check_input_size(size_t bytes) {
+  constexpr size_t kLimit = size_t{1} << 30;
+  if (bytes > kLimit) refuse("more than " + std::to_string(kLimit) + " bytes");
+}
+
+std::string read_standard_input() {
+  std::string text;
+  for (;;) {
+    const std::string more = read_some_of_standard_input();
+    if (more.empty()) return text;
+    text += more;
+    check_input_size(text.size());
   }
 }
 

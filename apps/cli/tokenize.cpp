@@ -28,13 +28,10 @@ constexpr Option kOptions[] = {
 };
 
 void check_together(const Arguments& arguments) {
-  const auto refuse = [&](std::string_view option, std::string_view other) {
-    if (!arguments.has(option) || !arguments.has(other)) return;
-    throw base::Error(base::ErrorKind::usage, arguments.source(option), "",
-                      "has no meaning with " + arguments.source(other));
-  };
-  for (const char* option : {"text", "special", "framed", "encoding"}) refuse(option, "decode");
-  refuse("encoding", "text");
+  for (const char* option : {"text", "special", "framed", "encoding"}) {
+    refuse_together(arguments, option, "decode");
+  }
+  refuse_together(arguments, "encoding", "text");
 }
 
 std::string text_given(const Arguments& arguments) {

@@ -101,7 +101,8 @@ class Generation {
     std::string text;
     std::optional<StopReason> reason;
     result.log_probabilities.push_back(log_probability);
-    if (is_stop_id(ending_, id)) {
+    const bool is_stop = is_stop_id(ending_, id);
+    if (is_stop) {
       reason = StopReason::end;
     } else {
       result.ids.push_back(id);
@@ -113,7 +114,7 @@ class Generation {
     if (reason) text += live.stream.finish();
     if (live.stream.is_stopped()) reason = StopReason::stop_text;
     result.text += text;
-    is_cancelled_ = on_token_ && !on_token_({live.prompt, id, log_probability, text});
+    is_cancelled_ = on_token_ && !on_token_({live.prompt, id, log_probability, text, is_stop});
     if (!reason && is_cancelled_) reason = StopReason::caller;
     if (reason) result.reason = *reason;
     return reason.has_value();

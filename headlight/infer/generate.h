@@ -65,6 +65,7 @@ struct NewToken {
   int64_t id = 0;
   float log_probability = 0;
   std::string_view text = {};  // what is certain by now, whole code points; may be empty
+  bool is_stop = false;        // the stop id that ends the sequence and is not among its ids
 };
 // False ends all sequences (StopReason::caller).
 using OnToken = std::function<bool(const NewToken&)>;

@@ -117,8 +117,7 @@ Sampler::Sampler(const SamplingOptions& options) : options_(options) {
   require(is_within(options.temperature, 0, kLargest), "temperature", options.temperature,
           "0 or more");
   require(options.top_k >= 0, "top_k", static_cast<double>(options.top_k), "0 or more");
-  require(is_within(options.top_p, 0, 1) && options.top_p > 0, "top_p", options.top_p,
-          "above 0 and at most 1");
+  require(is_within(options.top_p, 0, 1), "top_p", options.top_p, "from 0 to 1");
   require(is_within(options.min_p, 0, 1), "min_p", options.min_p, "from 0 to 1");
   require(is_within(options.repetition_penalty, 0, kLargest) && options.repetition_penalty > 0,
           "repetition_penalty", options.repetition_penalty, "above 0");

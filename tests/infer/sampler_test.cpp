@@ -233,7 +233,7 @@ TEST(Sampler, refuses_options_that_cannot_be) {
       {{.temperature = NAN}, "temperature"},
       {{.temperature = INFINITY}, "temperature"},
       {{.top_k = -1}, "top_k"},
-      {{.top_p = 0}, "top_p"},
+      {{.top_p = -1}, "top_p"},
       {{.top_p = 1.5F}, "top_p"},
       {{.min_p = -0.1F}, "min_p"},
       {{.min_p = 2}, "min_p"},

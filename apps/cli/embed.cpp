@@ -1,0 +1,87 @@
+// `headlight embed`: sentence vectors of an encoder.
+#include "apps/cli/model_tokenizer.h"
+#include "apps/cli/text_lines.h"
+#include "headlight/infer/infer.h"
+
+namespace headlight::cli {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+constexpr std::string_view kExamples =
+    R"(  headlight embed MODEL --text "A sentence."
+      its vector: numbers with spaces between them
+  headlight embed MODEL --json < sentences.txt
+      a line {"text":"","vector":[]} for each line
+
+A vector is the mean of the encoder's last hidden states over all tokens, those around the text included, brought to length 1; so
+the product of two vectors is the cosine between them.
+)";
+
+constexpr Option kOptions[] = {
+    {"text", "TEXT", "the sentence (default: standard input, a sentence a line)"},
+    {"encoding", "NAME", "of standard input, where it is not UTF-8: cp1254, cp949, latin1, ..."},
+};
+
+std::vector<int64_t> encoded(const text::Tokenizer& tokenizer, const models::Model& model,
+                             const std::string& line, const std::string& place) {
+  std::vector<int64_t> ids = tokenizer.encode(line, {.framed = true});
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorKind::bad_input, "embed", place, why);
+  };
+  if (ids.empty()) refuse("has no tokens");
+  if (static_cast<int64_t>(ids.size()) > model.context_length()) {
+    refuse("has " + std::to_string(ids.size()) + " tokens, the model's context is " +
+           std::to_string(model.context_length()));
+  }
+  return ids;
+}
+
+void print(Session& session, const std::string& text, const std::vector<float>& vector) {
+  if (session.json) {
+    session.output.write(R"({"text":)" + io::json_text(text) + R"(,"vector":)");
+    io::write_json_array(session.output,
+                         tensor::Tensor::of({static_cast<int64_t>(vector.size())}, vector));
+    session.output.write("}\n");
+    return;
+  }
+  std::string line;
+  for (const float number : vector) {
+    line.append(line.empty() ? "" : " ").append(io::number_text(number));
+  }
+  session.output.write(line + "\n");
+}
+
+void run(Session& session) {
+  TextLines lines(session.arguments);
+  const LoadedModel loaded = load_model_argument(session);
+  const auto* encoder = dynamic_cast<const models::Encoder*>(loaded.model.get());
+  if (encoder == nullptr) {
+    throw Error(ErrorKind::bad_input, "embed", loaded.folder,
+                "the model is a " + std::string(loaded.model->type()) +
+                    ", only an encoder (bert) gives sentence vectors");
+  }
+  const text::Tokenizer tokenizer = need_tokenizer(session, loaded);
+  base::ThreadPool threads(session.threads);
+  tensor::Arena arena;
+  autograd::Context context{.threads = threads, .arena = arena};
+  for (auto block = lines.next(); !block.empty(); block = lines.next()) {
+    std::vector<std::vector<int64_t>> sentences;
+    for (size_t i = 0; i < block.size(); ++i) {
+      sentences.push_back(encoded(tokenizer, *encoder, block[i], lines.place(i)));
+    }
+    const auto vectors = infer::sentence_vectors(context, *encoder, sentences);
+    for (size_t i = 0; i < block.size(); ++i) {
+      print(session, block[i], vectors[i]);
+    }
+    session.output.flush();
+  }
+}
+
+}  // namespace
+
+const Command kEmbed = {
+    "embed", "sentence vectors of an encoder", kExamples, kOptions, run, {.name = "MODEL"}};
+
+}  // namespace headlight::cli

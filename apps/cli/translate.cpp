@@ -1,0 +1,145 @@
+// `headlight translate`: what an encoder-decoder writes for each line.
+#include "apps/cli/decoding_options.h"
+#include "apps/cli/model_tokenizer.h"
+#include "apps/cli/text_lines.h"
+
+namespace headlight::cli {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+constexpr std::string_view kExamples =
+    R"(  headlight translate MODEL --text "How are you?"
+      one sentence
+  headlight translate MODEL --beam 4 < sentences.txt > translations.txt
+      a line for each line, by beam search
+  headlight translate MODEL --text "yüz kırk iki" --beam 4 --json
+      the four best with their scores
+
+A line in gives a line out; an empty one stays empty. A translation is at most 50 tokens longer than its source.
+Greedy by default; beam scores are log p / length^A, the end counted.
+--json: a line {"source":"","text":"","ids":[],"log_probability":0,"stopped":"end|limit|context"} for each, with --beam also "score"
+and "hypotheses":[{"ids":[],"text":"","log_probability":0,"stopped":"","score":0}], the best first.
+)";
+
+constexpr Option kOptions[] = {
+    {"text", "TEXT", "what to translate (default: standard input, a sentence a line)"},
+    {"beam", "N", "search with N beams for the likeliest translation"},
+    {"length-penalty", "A", "of beam scores (default: 1)"},
+    {"max-new-tokens", "N", "at most so many tokens for each line"},
+    {"encoding", "NAME", "of standard input, where it is not UTF-8: cp1254, cp949, latin1, ..."},
+};
+
+struct TranslateSettings {
+  std::optional<infer::SearchOptions> search;
+  int64_t max_new_tokens = infer::kNoLimit;
+};
+
+class Translator {
+ public:
+  Translator(Session& session, const TranslateSettings& settings, const models::Model& model,
+             text::Tokenizer tokenizer)
+      : session_(session),
+        model_(model),
+        tokenizer_(std::move(tokenizer)),
+        search_(settings.search),
+        threads_(session.threads) {
+    options_.ending.tokenizer = &tokenizer_;
+    options_.ending.max_new_tokens = settings.max_new_tokens;
+  }
+  Translator(const Translator&) = delete;
+  Translator& operator=(const Translator&) = delete;
+
+  void print(const TextLines& lines, const std::vector<std::string>& block) {
+    std::vector<std::vector<int64_t>> sources;
+    std::vector<size_t> numbers(block.size());  // of each line among the sources, from 1
+    for (size_t i = 0; i < block.size(); ++i) {
+      std::vector<int64_t> ids = encoded(block[i], lines.place(i));
+      if (ids.empty()) continue;
+      sources.push_back(std::move(ids));
+      numbers[i] = sources.size();
+    }
+    const auto found = outputs(sources);
+    std::vector<infer::Hypothesis> nothing(1);
+    nothing.front().reason = infer::StopReason::end;
+    for (size_t i = 0; i < block.size(); ++i) {
+      print_line_of(block[i], numbers[i] == 0 ? nothing : found[numbers[i] - 1]);
+    }
+    session_.output.flush();
+  }
+
+ private:
+  std::vector<int64_t> encoded(const std::string& line, const std::string& place) const {
+    std::vector<int64_t> ids = tokenizer_.encode(line);
+    if (static_cast<int64_t>(ids.size()) > model_.context_length()) {
+      throw Error(ErrorKind::bad_input, "translate", place,
+                  "has " + std::to_string(ids.size()) + " tokens, the model's context is " +
+                      std::to_string(model_.context_length()));
+    }
+    return ids;
+  }
+
+  // Greedy ones as hypotheses without a search.
+  std::vector<std::vector<infer::Hypothesis>> outputs(
+      const std::vector<std::vector<int64_t>>& sources) {
+    autograd::Context context{.threads = threads_, .arena = arena_};
+    if (search_) return infer::beam_outputs(context, model_, sources, *search_, options_);
+    std::vector<std::vector<infer::Hypothesis>> results;
+    for (infer::Continuation& output : infer::greedy_outputs(context, model_, sources, options_)) {
+      results.push_back({{std::move(output), 0}});
+    }
+    return results;
+  }
+
+  void print_line_of(const std::string& source, const std::vector<infer::Hypothesis>& found) {
+    const infer::Hypothesis& best = found.front();
+    if (!session_.json) {
+      // One line whatever the model writes.
+      std::string text = best.text;
+      for (char& c : text) c = c == '\n' || c == '\r' ? ' ' : c;
+      session_.output.write(text + "\n");
+      return;
+    }
+    io::Json::Object document = continuation_json(best, true);
+    document.insert(document.begin(), {"source", source});
+    if (search_) {
+      document.emplace_back("score", best.score);
+      document.emplace_back("hypotheses", hypotheses_json(found, true));
+    }
+    session_.output.write(io::json_text(document) + "\n");
+  }
+
+  Session& session_;
+  const models::Model& model_;
+  const text::Tokenizer tokenizer_;
+  const std::optional<infer::SearchOptions> search_;
+  infer::OutputOptions options_;
+  base::ThreadPool threads_;
+  tensor::Arena arena_;
+};
+
+void run(Session& session) {
+  TextLines lines(session.arguments);
+  const TranslateSettings settings{
+      .search = read_search_options(session.arguments),
+      .max_new_tokens = read_token_limit(session.arguments).value_or(infer::kNoLimit)};
+  const LoadedModel loaded = load_model_argument(session);
+  if (loaded.model->type() != "headlight-seq2seq") {
+    throw Error(ErrorKind::bad_input, "translate", loaded.folder,
+                "the model is a " + std::string(loaded.model->type()) +
+                    ", only an encoder-decoder (headlight-seq2seq) translates");
+  }
+  Translator translator(session, settings, *loaded.model, need_tokenizer(session, loaded));
+  for (auto block = lines.next(); !block.empty(); block = lines.next()) {
+    translator.print(lines, block);
+  }
+}
+
+}  // namespace
+
+const Command kTranslate = {"translate", "what an encoder-decoder writes for each line",
+                            kExamples,   kOptions,
+                            run,         {.name = "MODEL"}};
+
+}  // namespace headlight::cli
