@@ -2,7 +2,7 @@
 // are.
 #include <cmath>
 
-#include "tests/infer/support.h"
+#include "tests/infer/rescoring.h"
 
 namespace headlight::infer {
 namespace {
@@ -21,40 +21,12 @@ class Beams : public ModelTest {
     }
   }
 
-  // The sum of log-probabilities of `ids` after the prompt, by one forward pass.
-  double rescored(const models::Model& model, const Prompt& prompt, const Ids& ids) {
-    autograd::Context context = inference_context();
-    Ids read = prompt.ids.empty() ? Ids{*model.special_ids().decoder_start} : prompt.ids;
-    const size_t first = read.size() - 1;
-    read.insert(read.end(), ids.begin(), ids.end() - 1);
-    models::Batch batch{.ids = padded({read}).ids};
-    if (!prompt.source.empty()) batch.source_ids = padded({prompt.source}).ids;
-    const Tensor rows =
-        autograd::log_softmax(context, model.logits(context, model.forward(context, batch))).data();
-    double sum = 0;
-    for (size_t i = 0; i < ids.size(); ++i) {
-      sum += static_cast<double>(
-          rows.data<float>()[static_cast<int64_t>(first + i) * rows.size(2) + ids[i]]);
-    }
-    return sum;
-  }
-
   void expect_scores_rescored(const models::Model& model, const std::vector<Prompt>& prompts,
                               const BeamOptions& options, int64_t end) {
     autograd::Context context = inference_context();
     const auto results = beam_search(context, model, prompts, options);
     for (size_t i = 0; i < prompts.size(); ++i) {
-      EXPECT_EQ(results[i].size(), static_cast<size_t>(options.beams));
-      for (size_t beam = 0; beam < results[i].size(); ++beam) {
-        const Hypothesis& found = results[i][beam];
-        Ids scored = found.ids;
-        if (found.reason == StopReason::end) scored.push_back(end);
-        const double log_probability = rescored(model, prompts[i], scored);
-        EXPECT_NEAR(found.log_probability(), log_probability, 1e-5);
-        EXPECT_NEAR(found.score, log_probability / std::pow(scored.size(), options.length_penalty),
-                    1e-5);
-        EXPECT_TRUE(beam == 0 || found.score <= results[i][beam - 1].score);
-      }
+      expect_rescored(context, model, prompts[i], results[i], options, end);
     }
   }
 
@@ -101,7 +73,7 @@ TEST_F(Beams, that_are_enough_find_the_best_there_is) {
   ASSERT_EQ(found.size(), 125U);
   std::vector<double> all;
   for (int64_t code = 0; code < 125; ++code) {
-    all.push_back(rescored(model, prompt, {code / 25, code / 5 % 5, code % 5}));
+    all.push_back(rescored(context, model, prompt, {code / 25, code / 5 % 5, code % 5}));
   }
   std::ranges::sort(all, std::greater<>());
   for (size_t i = 0; i < all.size(); ++i) EXPECT_NEAR(found[i].score, all[i], 1e-5);
