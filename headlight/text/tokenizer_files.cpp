@@ -44,11 +44,12 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 std::vector<AddedToken> well_known_tokens(const Vocabulary::Entries& entries,
                                           const Bpe::Merges& merges) {
   std::vector<AddedToken> tokens;
-  for (const auto& [token, id] : entries) {
+  for (const auto& entry : entries) {
+    const std::string& token = entry.first;
     if (!is_well_known(token)) continue;
     const bool is_merged = std::ranges::any_of(
         merges, [&](const auto& merge) { return merge.first + merge.second == token; });
-    if (!is_merged) tokens.push_back({.id = id, .content = token});
+    if (!is_merged) tokens.push_back({.id = entry.second, .content = token});
   }
   return tokens;
 }
