@@ -62,7 +62,14 @@ Program::Program(const std::vector<std::string>& arguments, const Surroundings& 
   std::vector<std::string> variables = environment(around);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  if (around.close_input) posix_spawn_file_actions_addclose(&actions, STDIN_FILENO);
+  if (around.close_input) {
+    posix_spawn_file_actions_addclose(&actions, STDIN_FILENO);
+  } else if (around.input_file >= 0) {
+    posix_spawn_file_actions_adddup2(&actions, around.input_file, STDIN_FILENO);
+  } else if (!around.input_path.empty()) {
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, around.input_path.c_str(), O_RDONLY,
+                                     0);
+  }
   if (around.close_output) {
     posix_spawn_file_actions_addclose(&actions, STDOUT_FILENO);
   } else if (around.output_file >= 0) {

@@ -17,6 +17,8 @@ struct ProgramRun {
 struct Surroundings {
   std::vector<std::string> set = {};    // "NAME=value"
   std::vector<std::string> unset = {};  // names
+  std::string input_path = {};          // what standard input reads
+  int input_file = -1;                  // the same, an open file
   bool close_input = false;
   bool close_output = false;
   std::string output_path = {};  // instead of being captured
