@@ -122,6 +122,7 @@ std::vector<nn::MultiHeadAttention*> Encoder::attentions() { return layers_.atte
 
 Value Encoder::forward(Context& context, const Batch& batch) const {
   if (!batch.ids.defined()) refuse("ids", "are missing");
+  if (batch.source_ids.defined()) refuse("source ids", "an encoder alone takes none");
   const Tensor segments =
       batch.segments.defined() ? batch.segments : Tensor::zeros(DType::i64, batch.ids.shape());
   if (segments.shape() != batch.ids.shape()) {

@@ -66,6 +66,11 @@ Decoder decoder_of(const GptConfig& config) {
           .output = nn::OutputLayer(head)};
 }
 
+void refuse_source(const Batch& batch) {
+  if (!batch.source_ids.defined()) return;
+  throw Error(ErrorKind::bad_input, "gpt2", "source ids", "a decoder alone takes none");
+}
+
 }  // namespace
 
 Gpt::Gpt(const GptConfig& config) : config_(completed(config)), decoder_(decoder_of(config_)) {}
@@ -125,6 +130,7 @@ void Gpt::draw(uint64_t seed) {
 }
 
 Value Gpt::forward(Context& context, const Batch& batch) const {
+  refuse_source(batch);
   return decoder_.forward(context, batch.ids, {.lens = batch.lens});
 }
 
@@ -138,9 +144,7 @@ Value Gpt::loss(Context& context, const Value& output, const Tensor& targets,
 }
 
 Decoding Gpt::start(Context& /*context*/, const Batch& source) const {
-  if (source.source_ids.defined()) {
-    throw Error(ErrorKind::bad_input, "gpt2", "source ids", "a decoder alone takes none");
-  }
+  refuse_source(source);
   return Decoding(decoder_);
 }
 

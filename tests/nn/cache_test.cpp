@@ -129,6 +129,32 @@ TEST_F(CachedAttention, no_rows_are_no_harm) {
                         attention.forward(context, x, {.causal = true}).data()));
 }
 
+TEST_F(CachedAttention, goes_on_with_the_sequences_selected) {
+  Context context = inference_context();
+  const MultiHeadAttention attention = grouped_attention();
+  const Value x = random_leaf({3, 9, 20}, 1, false);
+  KvCache cache;
+  attention.forward(context, rows_of(x, 0, 8), cache,
+                    {.causal = true, .query_lens = lengths({8, 3, 5})});
+  cache.select(std::vector<int64_t>{2, 1, 2});
+  EXPECT_EQ(cache.count(), 5);
+  EXPECT_EQ(cache.lengths().data<int64_t>()[1], 3);
+  // The next row of sequence 2, of sequence 1, and of sequence 2 again.
+  const Value next = Value::leaf(Tensor::uninitialized(DType::f32, {3, 1, 20}));
+  const int64_t rows[] = {2 * 9 + 5, 9 + 3, 2 * 9 + 5};
+  for (int64_t b = 0; b < 3; ++b) {
+    std::copy_n(x.data().data<float>() + rows[b] * 20, 20, next.data().data<float>() + b * 20);
+  }
+  const Tensor got = attention.forward(context, next, cache, {.causal = true}).data();
+  const Tensor whole = attention.forward(context, x, {.causal = true}).data();
+  EXPECT_TRUE(same_bits(got.slice(0, 0, 1), whole.slice(0, 2, 1).slice(1, 5, 1)));
+  EXPECT_TRUE(same_bits(got.slice(0, 1, 1), whole.slice(0, 1, 1).slice(1, 3, 1)));
+  EXPECT_TRUE(same_bits(got.slice(0, 2, 1), got.slice(0, 0, 1)));
+  expect_has(error_of([&] { cache.select(std::vector<int64_t>{3}); }), "no sequence 3 among 3");
+  KvCache empty;
+  expect_has(error_of([&] { empty.select(std::vector<int64_t>{0}); }), "there are none yet");
+}
+
 TEST_F(CachedAttention, refuses_a_tape_and_what_the_cache_knows_itself) {
   const MultiHeadAttention attention = grouped_attention();
   const Value x = random_leaf({1, 2, 20}, 1, false);
