@@ -61,7 +61,7 @@ void run(Session& session) {
   if (session.json) {
     print_json(session.output, result.output);
   } else if (!options.out) {
-    session.output.write(array_text("output", result.output));
+    session.output.write(array_text("output", result.output, "--out"));
   }
 }
 

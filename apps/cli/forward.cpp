@@ -94,7 +94,7 @@ void print_json(StandardOutput& output, const ForwardOptions& options,
 void print_text(StandardOutput& output, const ForwardOptions& options,
                 const ForwardResult& result) {
   if (result.loss) output.write("loss " + io::number_text(*result.loss) + "\n");
-  if (options.prints_logits()) output.write(array_text("logits", result.logits));
+  if (options.prints_logits()) output.write(array_text("logits", result.logits, "--logits"));
 }
 
 void run(Session& session) {

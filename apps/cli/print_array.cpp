@@ -86,7 +86,8 @@ std::string index_text(const tensor::Shape& shape, int64_t index) {
 
 }  // namespace
 
-std::string array_text(const std::string& name, const tensor::Tensor& array) {
+std::string array_text(const std::string& name, const tensor::Tensor& array,
+                       const std::string& file_option) {
   const int64_t height = array.size(-2);
   const int64_t width = array.size(-1);
   int64_t matrices = 1;
@@ -94,7 +95,8 @@ std::string array_text(const std::string& name, const tensor::Tensor& array) {
   const bool is_whole = height <= kMostRows && width <= kMostColumns && matrices <= kMostMatrices;
   const std::chars_format format = format_for(array);
   std::string text = name + " " + array.shape().text();
-  text += is_whole ? "\n" : "  (abbreviated: --out FILE or --json gives every number)\n";
+  text +=
+      is_whole ? "\n" : "  (abbreviated: " + file_option + " FILE or --json gives every number)\n";
   for (const int64_t index : shown_indices(matrices, kMostMatrices)) {
     if (array.rank() > 2) text += index == kGap ? "...\n" : index_text(array.shape(), index) + "\n";
     if (index == kGap) continue;

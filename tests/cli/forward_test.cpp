@@ -242,7 +242,8 @@ const Refused kRefused[] = {
     {"GPT --ids ids.npy --source-ids ids.npy", 3, "takes none"},
     {"SEQ --ids ids.npy", 3, "source ids"},
     {"SEQ --ids ids.npy --source-ids short.json", 3, "2 sequences for 1 sources"},
-    {"SEQ --ids ids.npy --source-ids ids.npy --source-lens short.json", 3, "--source-lens"},
+    {"SEQ --ids ids.npy --source-ids ids.npy --source-lens long.json", 3,
+     "shape is [13], there are 2 sources"},
     {"SEQ --ids ids.npy --source-ids ids.npy --source-lens far.json", 3, "length 4 of sequence 1"},
 };
 
