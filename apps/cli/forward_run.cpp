@@ -103,8 +103,8 @@ ForwardResult run_forward(base::ThreadPool& threads, const ForwardOptions& optio
                   .intervention = heads_off.empty() ? nullptr : &heads_off};
   const Value output = model.forward(context, inputs.batch);
   ForwardResult result;
-  const bool traces_logits =
-      options.trace && (trace.wants("logits") || trace.wants("probabilities"));
+  const bool traces_logits = options.trace && model.has_logits() &&
+                             (trace.wants("logits") || trace.wants("probabilities"));
   if (options.logits || options.prints_logits() || traces_logits) {
     Context looking = context;
     looking.tape = nullptr;

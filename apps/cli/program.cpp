@@ -18,8 +18,8 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr std::array kCommands = {&kAttend,   &kBench,    &kForward,   &kInfo, &kTrain,
-                                  &kTokenize, &kGenerate, &kTranslate, &kEmbed};
+constexpr std::array kCommands = {&kAttend,   &kBench,    &kForward,   &kInfo,  &kTrain,
+                                  &kTokenize, &kGenerate, &kTranslate, &kEmbed, &kEvaluate};
 
 constexpr std::array<std::string_view, 4> kLanguages = {"en", "tr", "az", "ko"};
 

@@ -40,6 +40,7 @@ struct Command {
 };
 extern const Command kAttend;
 extern const Command kTrain;
+extern const Command kEvaluate;
 extern const Command kBench;
 extern const Command kTokenize;
 extern const Command kForward;

@@ -206,7 +206,7 @@ TrainSetup translate_setup(base::FileSystem& files, const TrainSettings& s) {
                                        .ids = {*special.pad, *special.bos, *special.eos},
                                        .seed = static_cast<uint64_t>(s.seed)};
   setup.task = train::pair_task(data::PairBatches(std::move(training), options, name),
-                                std::move(validation), options);
+                                std::move(validation), options.ids);
   return setup;
 }
 

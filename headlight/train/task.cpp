@@ -2,6 +2,7 @@
 #include "headlight/train/task.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace headlight::train {
 namespace {
@@ -10,49 +11,44 @@ namespace {
 // training.
 constexpr int64_t kValidationTokens = 4096;
 
-class LmTask : public Task {
- public:
-  LmTask(data::TrainingWindows training, data::ValidationWindows validation, int64_t rows,
-         uint64_t seed)
-      : training_(std::move(training)),
-        validation_(std::move(validation)),
-        rows_(rows),
-        validation_rows_(
-            std::max<int64_t>(1, kValidationTokens / validation_.batch(0, 1).ids.size(1))),
-        seed_(seed) {}
+models::Batch lm_batch(data::LmBatch batch) {
+  return {.ids = std::move(batch.ids), .targets = std::move(batch.targets)};
+}
 
-  models::Batch batch(int64_t number) override {
-    return of(training_.batch(seed_, static_cast<uint64_t>(number), rows_));
-  }
-  int64_t validation_batches() const override {
-    return (validation_.window_count() + validation_rows_ - 1) / validation_rows_;
-  }
-  models::Batch validation_batch(int64_t index) const override {
-    return of(validation_.batch(index * validation_rows_, validation_rows_));
+// What a task validates on.
+class Validation {
+ public:
+  virtual ~Validation() = default;
+  virtual int64_t batches() const = 0;
+  virtual models::Batch batch(int64_t index) const = 0;
+};
+
+class LmValidation : public Validation {
+ public:
+  explicit LmValidation(data::ValidationWindows windows)
+      : windows_(std::move(windows)),
+        rows_(std::max<int64_t>(1, kValidationTokens / windows_.batch(0, 1).ids.size(1))) {}
+
+  int64_t batches() const override { return (windows_.window_count() + rows_ - 1) / rows_; }
+  models::Batch batch(int64_t index) const override {
+    return lm_batch(windows_.batch(index * rows_, rows_));
   }
 
  private:
-  static models::Batch of(data::LmBatch batch) {
-    return {.ids = std::move(batch.ids), .targets = std::move(batch.targets)};
-  }
-
-  data::TrainingWindows training_;
-  data::ValidationWindows validation_;
+  data::ValidationWindows windows_;
   int64_t rows_;
-  int64_t validation_rows_;
-  uint64_t seed_;
 };
 
-// The validation set of pairs, in batches of similar length.
-class PairValidation {
+// Pairs in batches of similar length.
+class PairValidation : public Validation {
  public:
   PairValidation(data::PairSet pairs, const data::SequenceIds& ids)
       : pairs_(std::move(pairs)),
         batches_(data::sorted_batches(pairs_, kValidationTokens)),
         ids_(ids) {}
 
-  int64_t batches() const { return static_cast<int64_t>(batches_.size()); }
-  models::Batch batch(int64_t index) const {
+  int64_t batches() const override { return static_cast<int64_t>(batches_.size()); }
+  models::Batch batch(int64_t index) const override {
     return model_batch(data::make_batch(pairs_, batches_[static_cast<size_t>(index)], ids_));
   }
 
@@ -62,46 +58,32 @@ class PairValidation {
   data::SequenceIds ids_;
 };
 
-class PairTask : public Task {
+// A function that gives batches, and what is validated on.
+class ComposedTask : public Task {
  public:
-  PairTask(data::PairBatches training, data::PairSet validation, const data::SequenceIds& ids)
-      : training_(std::move(training)), validation_(std::move(validation), ids) {}
+  using Batches = std::function<models::Batch(int64_t number)>;
+  ComposedTask(Batches training, std::unique_ptr<Validation> validation)
+      : training_(std::move(training)), validation_(std::move(validation)) {}
 
-  models::Batch batch(int64_t number) override { return model_batch(training_.batch(number)); }
-  int64_t validation_batches() const override { return validation_.batches(); }
-  models::Batch validation_batch(int64_t index) const override { return validation_.batch(index); }
+  models::Batch batch(int64_t number) override { return training_(number); }
+  int64_t validation_batches() const override { return validation_->batches(); }
+  models::Batch validation_batch(int64_t index) const override { return validation_->batch(index); }
 
  private:
-  data::PairBatches training_;
-  PairValidation validation_;
+  Batches training_;
+  std::unique_ptr<Validation> validation_;
 };
 
-class GeneratedPairs : public Task {
- public:
-  GeneratedPairs(const data::GeneratedTask& task, int64_t rows, uint64_t seed, int64_t held_out)
-      : task_(task), rows_(rows), seed_(seed), validation_(all_of(task, held_out), task.ids()) {}
-
-  models::Batch batch(int64_t number) override {
-    return model_batch(task_.batch(seed_, static_cast<uint64_t>(number), rows_));
+data::PairSet held_out_pairs(const data::GeneratedTask& task, int64_t count) {
+  data::PairSet all(task.tokenizer().size(), task.tokenizer().size());
+  for (const data::HeldOutCases& cases : task.held_out(count)) {
+    for (int64_t i = 0; i < cases.pairs.size(); ++i)
+      all.append(cases.pairs.source(i), cases.pairs.target(i));
   }
-  int64_t validation_batches() const override { return validation_.batches(); }
-  models::Batch validation_batch(int64_t index) const override { return validation_.batch(index); }
+  return all;
+}
 
- private:
-  static data::PairSet all_of(const data::GeneratedTask& task, int64_t count) {
-    data::PairSet all(task.tokenizer().size(), task.tokenizer().size());
-    for (const data::HeldOutCases& cases : task.held_out(count)) {
-      for (int64_t i = 0; i < cases.pairs.size(); ++i)
-        all.append(cases.pairs.source(i), cases.pairs.target(i));
-    }
-    return all;
-  }
-
-  const data::GeneratedTask& task_;
-  int64_t rows_;
-  uint64_t seed_;
-  PairValidation validation_;
-};
+models::Batch nothing_to_train_on(int64_t) { return {}; }
 
 int64_t sum_or_all(const tensor::Tensor& lens, const tensor::Tensor& ids) {
   if (!ids.defined()) return 0;
@@ -115,17 +97,39 @@ int64_t sum_or_all(const tensor::Tensor& lens, const tensor::Tensor& ids) {
 
 std::unique_ptr<Task> lm_task(data::TrainingWindows training, data::ValidationWindows validation,
                               int64_t rows, uint64_t seed) {
-  return std::make_unique<LmTask>(std::move(training), std::move(validation), rows, seed);
+  return std::make_unique<ComposedTask>(
+      [training = std::move(training), rows, seed](int64_t number) {
+        return lm_batch(training.batch(seed, static_cast<uint64_t>(number), rows));
+      },
+      std::make_unique<LmValidation>(std::move(validation)));
 }
 
 std::unique_ptr<Task> pair_task(data::PairBatches training, data::PairSet validation,
-                                const data::PairBatchOptions& options) {
-  return std::make_unique<PairTask>(std::move(training), std::move(validation), options.ids);
+                                const data::SequenceIds& ids) {
+  return std::make_unique<ComposedTask>(
+      [training = std::move(training)](int64_t number) mutable {
+        return model_batch(training.batch(number));
+      },
+      std::make_unique<PairValidation>(std::move(validation), ids));
 }
 
 std::unique_ptr<Task> generated_task(const data::GeneratedTask& task, int64_t rows, uint64_t seed,
                                      int64_t held_out_cases) {
-  return std::make_unique<GeneratedPairs>(task, rows, seed, held_out_cases);
+  return std::make_unique<ComposedTask>(
+      [&task, rows, seed](int64_t number) {
+        return model_batch(task.batch(seed, static_cast<uint64_t>(number), rows));
+      },
+      std::make_unique<PairValidation>(held_out_pairs(task, held_out_cases), task.ids()));
+}
+
+std::unique_ptr<Task> validation_task(data::ValidationWindows windows) {
+  return std::make_unique<ComposedTask>(nothing_to_train_on,
+                                        std::make_unique<LmValidation>(std::move(windows)));
+}
+
+std::unique_ptr<Task> validation_task(data::PairSet pairs, const data::SequenceIds& ids) {
+  return std::make_unique<ComposedTask>(nothing_to_train_on,
+                                        std::make_unique<PairValidation>(std::move(pairs), ids));
 }
 
 int64_t counted_targets(const models::Batch& batch) {

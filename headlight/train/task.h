@@ -24,10 +24,14 @@ std::unique_ptr<Task> lm_task(data::TrainingWindows training, data::ValidationWi
                               int64_t rows, uint64_t seed);
 // From a source to a target.
 std::unique_ptr<Task> pair_task(data::PairBatches training, data::PairSet validation,
-                                const data::PairBatchOptions& options);
+                                const data::SequenceIds& ids);
 // The same with cases that are made as they are needed; the task must outlive it.
 std::unique_ptr<Task> generated_task(const data::GeneratedTask& task, int64_t rows, uint64_t seed,
                                      int64_t held_out_cases);
+
+// For evaluating alone: there is nothing to train on.
+std::unique_ptr<Task> validation_task(data::ValidationWindows windows);
+std::unique_ptr<Task> validation_task(data::PairSet pairs, const data::SequenceIds& ids);
 
 // Targets that are not -1.
 int64_t counted_targets(const models::Batch& batch);
