@@ -46,7 +46,8 @@ class Encoder : public Model {
 
   using Model::loss;
   Value forward(Context& context, const Batch& batch) const override;
-  // Of masked words; Error(bad_input) when the model has no head for them.
+  bool has_logits() const override { return masked_words_.has_value(); }
+  // Of masked words.
   Value logits(Context& context, const Value& output) const override;
   Value loss(Context& context, const Value& output, const Tensor& targets,
              float label_smoothing) const override;

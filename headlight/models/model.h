@@ -59,6 +59,8 @@ class Model {
 
   // The last layer's hidden states (B, T, C), the input of logits() and loss().
   virtual Value forward(Context& context, const Batch& batch) const = 0;
+  // Whether it predicts ids at all; without, logits() and loss() throw Error(bad_input).
+  virtual bool has_logits() const { return true; }
   // (..., C) to (..., V). Observed as "logits" and "probabilities".
   virtual Value logits(Context& context, const Value& output) const = 0;
   // The mean cross-entropy over targets that are not -1, one number; logits are never held as a

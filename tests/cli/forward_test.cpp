@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "headlight/models/models.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/cli/arrays.h"
 #include "tests/cli/program.h"
@@ -280,6 +281,29 @@ TEST(Forward, refuses_with_one_line_and_the_right_code) {
     }
     expect_one_line(run_program(words), refused.code, refused.part);
   }
+}
+
+TEST(Forward, of_a_bert_without_a_head_traces_its_hidden_states) {
+  const TemporaryFolder folder;
+  models::Encoder model({.vocab_size = 11,
+                         .hidden_size = 8,
+                         .num_hidden_layers = 1,
+                         .num_attention_heads = 2,
+                         .intermediate_size = 12,
+                         .max_position_embeddings = 6,
+                         .masked_words = false});
+  model.draw(1);
+  models::save_model(base::real_files(), folder.path(), model);
+  folder.put("ids.json", "[[1, 2, 3]]");
+  const std::vector<std::string> words = {"forward", folder.path(), "--ids", folder / "ids.json"};
+  std::vector<std::string> tracing = words;
+  tracing.insert(tracing.end(), {"--trace", folder / "t.safetensors"});
+  ASSERT_EQ(run_program(tracing).code, 0);
+  const Tensors trace = read_tensors(folder / "t.safetensors");
+  EXPECT_EQ(trace.at("encoder.output").shape(), (tensor::Shape{1, 3, 8}));
+  EXPECT_EQ(trace.at("encoder.0.self.weights").shape(), (tensor::Shape{1, 2, 3, 3}));
+  EXPECT_FALSE(trace.contains("logits"));
+  expect_one_line(run_program(words), 3, "the model has no head that predicts words");
 }
 
 TEST(Forward, of_a_single_sequence_keeps_its_rank) {
