@@ -16,10 +16,12 @@ template <class Result, class Run>
 std::vector<Result> in_batches(const std::vector<Ids>& inputs, size_t batch_tokens,
                                const Run& run) {
   std::vector<size_t> lengths;
+  lengths.reserve(inputs.size());
   for (const Ids& input : inputs) lengths.push_back(input.size());
   std::vector<Result> results(inputs.size());
   for (const std::vector<size_t>& batch : length_batches(lengths, batch_tokens)) {
     std::vector<Ids> members;
+    members.reserve(batch.size());
     for (const size_t index : batch) members.push_back(inputs[index]);
     std::vector<Result> of_batch = run(members);
     for (size_t i = 0; i < batch.size(); ++i) results[batch[i]] = std::move(of_batch[i]);
@@ -29,6 +31,7 @@ std::vector<Result> in_batches(const std::vector<Ids>& inputs, size_t batch_toke
 
 std::vector<Prompt> prompts_for(const std::vector<Ids>& sources) {
   std::vector<Prompt> prompts;
+  prompts.reserve(sources.size());
   for (const Ids& source : sources) prompts.push_back({.source = source});
   return prompts;
 }

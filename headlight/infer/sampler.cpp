@@ -2,8 +2,10 @@
 #include "headlight/infer/sampler.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "headlight/base/base.h"
@@ -14,15 +16,15 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-// A logit with its id, in the order in which ids are preferred.
+// Small, since there is one for each id of the vocabulary; vocabularies have less than 2^31 ids.
 struct Scored {
   float logit = 0;
-  int64_t id = 0;
-  double weight = 0;  // proportional to the probability; 1 for the highest logit
+  float weight = 0;  // proportional to the probability; 1 for the highest logit
+  int32_t id = 0;
 };
 
-bool is_less_likely(const Scored& a, const Scored& b) {
-  return a.logit != b.logit ? a.logit < b.logit : a.id > b.id;
+bool is_likelier(const Scored& a, const Scored& b) {
+  return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
 }
 
 void require(bool is_right, const char* option, double value, const char* range) {
@@ -31,15 +33,25 @@ void require(bool is_right, const char* option, double value, const char* range)
               "is " + std::to_string(value) + ", must be " + range);
 }
 
-// Of equal logits the first. NaN and +infinity are mistakes wherever they stand.
+// NaN and +infinity are mistakes wherever they stand.
 float highest(std::span<const float> logits) {
-  float result = -std::numeric_limits<float>::infinity();
-  bool is_sound = true;
-  for (const float logit : logits) {
-    is_sound = is_sound && logit <= std::numeric_limits<float>::max();
-    if (logit > result) result = logit;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  // Several at a time: this runs over the whole vocabulary for each new id.
+  constexpr size_t kLanes = 16;
+  std::array<float, kLanes> best;
+  std::array<int, kLanes> mistakes = {};
+  best.fill(-kInfinity);
+  const auto look = [&](size_t lane, float logit) {
+    best[lane] = logit > best[lane] ? logit : best[lane];
+    mistakes[lane] |= logit < kInfinity ? 0 : 1;
+  };
+  size_t i = 0;
+  for (; i + kLanes <= logits.size(); i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) look(lane, logits[i + lane]);
   }
-  if (!is_sound || !std::isfinite(result)) {
+  for (; i < logits.size(); ++i) look(0, logits[i]);
+  const float result = *std::ranges::max_element(best);
+  if (std::ranges::count(mistakes, 0) != kLanes || result == -kInfinity) {
     throw Error(ErrorKind::failed, "sampling", "logits",
                 "are not finite; the model's weights are too large or not finite");
   }
@@ -49,7 +61,7 @@ float highest(std::span<const float> logits) {
 std::vector<Scored> penalized(std::span<const float> logits, std::span<const int64_t> history,
                               float penalty) {
   std::vector<Scored> all(logits.size());
-  for (size_t i = 0; i < all.size(); ++i) all[i] = {logits[i], static_cast<int64_t>(i)};
+  for (size_t i = 0; i < all.size(); ++i) all[i] = {logits[i], 0, static_cast<int32_t>(i)};
   if (penalty == 1) return all;
   // However often an id is there, it is penalised once; each time starts from its own logit.
   for (const int64_t id : history) {
@@ -68,43 +80,44 @@ void keep_top_k(std::vector<Scored>& scored, int64_t top_k) {
   std::erase_if(scored, [&](const Scored& entry) { return entry.logit < *last_kept; });
 }
 
-// A heap gives the likeliest one by one, so that only what is kept gets sorted.
+double total_weight(const std::vector<Scored>& scored) {
+  double total = 0;
+  for (const Scored& entry : scored) total += static_cast<double>(entry.weight);
+  return total;
+}
+
 void keep_top_p(std::vector<Scored>& scored, float top_p) {
   if (top_p >= 1) return;
-  double total = 0;
-  for (const Scored& entry : scored) total += entry.weight;
-  std::make_heap(scored.begin(), scored.end(), is_less_likely);
+  const double total = total_weight(scored);
+  const double wanted = static_cast<double>(top_p) * total;
+  // All that lie below this together make no more than what may go: most need no sorting.
+  const double cutoff = (total - wanted) / static_cast<double>(scored.size());
+  std::erase_if(scored, [&](const Scored& entry) {
+    return entry.weight < 1 && static_cast<double>(entry.weight) < cutoff;
+  });
+  std::ranges::sort(scored, is_likelier);
   double sum = 0;
-  auto kept = scored.end();
+  size_t count = 0;
   do {
-    std::pop_heap(scored.begin(), kept, is_less_likely);
-    sum += (--kept)->weight;
-  } while (sum < static_cast<double>(top_p) * total && kept != scored.begin());
-  scored.erase(scored.begin(), kept);
+    sum += static_cast<double>(scored[count++].weight);
+  } while (sum < wanted && count < scored.size());
+  scored.resize(count);
 }
 
 std::vector<Scored> kept(std::span<const float> logits, std::span<const int64_t> history,
                          const SamplingOptions& options) {
   highest(logits);
   std::vector<Scored> scored = penalized(logits, history, options.repetition_penalty);
-  const Scored best = *std::ranges::max_element(scored, is_less_likely);
-  if (options.temperature == 0) return {{best.logit, best.id, 1}};
+  const Scored best = *std::ranges::min_element(scored, is_likelier);
+  if (options.temperature == 0) return {{best.logit, 1, best.id}};
   keep_top_k(scored, options.top_k);
   for (Scored& entry : scored) {
-    const double below = static_cast<double>(entry.logit) - static_cast<double>(best.logit);
-    entry.weight = below == 0 ? 1 : std::exp(below / static_cast<double>(options.temperature));
+    const float below = entry.logit - best.logit;
+    entry.weight = below == 0 ? 1 : std::exp(below / options.temperature);
   }
   keep_top_p(scored, options.top_p);
-  std::erase_if(scored, [&](const Scored& entry) {
-    return entry.weight < static_cast<double>(options.min_p);
-  });
+  std::erase_if(scored, [&](const Scored& entry) { return entry.weight < options.min_p; });
   return scored;
-}
-
-double total_weight(const std::vector<Scored>& scored) {
-  double total = 0;
-  for (const Scored& entry : scored) total += entry.weight;
-  return total;
 }
 
 }  // namespace
@@ -128,7 +141,9 @@ std::vector<Sampler::Candidate> Sampler::candidates(std::span<const float> logit
   const std::vector<Scored> scored = kept(logits, history, options_);
   const double total = total_weight(scored);
   std::vector<Candidate> result;
-  for (const Scored& entry : scored) result.push_back({entry.id, entry.weight / total});
+  result.reserve(scored.size());
+  for (const Scored& entry : scored)
+    result.push_back({entry.id, static_cast<double>(entry.weight) / total});
   return result;
 }
 
@@ -146,7 +161,7 @@ int64_t Sampler::choose(std::span<const float> logits, std::span<const int64_t> 
     // Rounding may leave a little after the last one; ids that cannot be drawn are passed over.
     if (entry.weight == 0) continue;
     chosen = entry.id;
-    left -= entry.weight;
+    left -= static_cast<double>(entry.weight);
     if (left < 0) break;
   }
   return chosen;

@@ -44,6 +44,7 @@ bool have_sources(const std::vector<Prompt>& prompts) {
 
 PaddedIds padded_field(const std::vector<Prompt>& prompts, std::vector<int64_t> Prompt::*field) {
   std::vector<std::vector<int64_t>> lists;
+  lists.reserve(prompts.size());
   for (const Prompt& prompt : prompts) lists.push_back(prompt.*field);
   return padded(lists);
 }
@@ -109,6 +110,7 @@ void Sequences::select(const std::vector<int64_t>& sequences) {
     return;
   }
   std::vector<Prompt> selected;
+  selected.reserve(sequences.size());
   for (const int64_t sequence : sequences) {
     selected.push_back(sequences_[static_cast<size_t>(sequence)]);
   }
