@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -78,6 +79,9 @@ void Decoding::select(std::span<const int64_t> sequences) {
     }
     lengths.push_back(lengths_[static_cast<size_t>(sequence)]);
   }
+  std::vector<int64_t> all(lengths_.size());
+  std::iota(all.begin(), all.end(), 0);
+  if (std::ranges::equal(sequences, all)) return;  // nothing to move
   for (nn::LayerCache& cache : caches_) {
     cache.self.select(sequences);
     if (cache.cross.lengths().defined()) cache.cross.select(sequences);

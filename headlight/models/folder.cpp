@@ -18,16 +18,23 @@ constexpr const char* kConfigFile = "config.json";
 constexpr const char* kTensorFile = "model.safetensors";
 constexpr const char* kIndexFile = "model.safetensors.index.json";
 
+// Numbers that are computed when the model is made.
+int64_t table_size(const GptConfig& /*config*/) { return 0; }
+int64_t table_size(const EncoderConfig& /*config*/) { return 0; }
+int64_t table_size(const Seq2SeqConfig& config) {
+  return config.learned_positions ? 0 : 2 * config.max_position_embeddings * config.d_model;
+}
+
 // Refuses before anything large is asked for. Running takes the weights twice: as they are and
 // packed for the kernels.
-void check_memory(base::FileSystem* files, const std::string& path, int64_t parameters) {
-  if (files == nullptr) return;
-  const uint64_t needed = 2 * sizeof(float) * static_cast<uint64_t>(parameters);
-  const uint64_t available = base::available_memory(*files);
+template <class Config>
+void check_memory(base::FileSystem& files, const std::string& path, const Config& config) {
+  const int64_t numbers = 2 * parameter_count(config) + table_size(config);
+  const uint64_t needed = sizeof(float) * static_cast<uint64_t>(numbers);
+  const uint64_t available = base::available_memory(files);
   if (needed <= available) return;
   throw Error(ErrorKind::out_of_memory, "model", path,
-              "needs " + base::memory_text(needed) + " for " + std::to_string(parameters) +
-                  " parameters, " + base::memory_text(available) + " free");
+              "needs " + base::memory_text(needed) + ", " + base::memory_text(available) + " free");
 }
 
 bool any_starts_with(const io::Safetensors& tensors, std::string_view prefix) {
@@ -62,7 +69,7 @@ std::unique_ptr<Model> build(base::FileSystem* files, const io::Json& json, cons
                              const io::Safetensors& tensors) {
   auto config = Architecture::read_config(json, path);
   complete(config, tensors);
-  check_memory(files, path, parameter_count(config));
+  if (files != nullptr) check_memory(*files, path, config);
   return std::make_unique<Architecture>(config);
 }
 
