@@ -55,7 +55,9 @@ Bpe::Bpe(const Vocabulary& vocabulary, const Merges& merges, std::string unknown
 // The merging of one piece.
 class Bpe::Run {
  public:
-  Run(const Bpe& bpe, Chain& chain) : bpe_(bpe), chain_(chain) {
+  Run(const Bpe& bpe, Chain& chain) : bpe_(bpe), chain_(chain) {}
+
+  void merge_all() {
     for (int32_t place = 0; place < chain_.size(); ++place) wait_for_merge(place);
     while (!waiting_.empty()) {
       auto first = waiting_.extract(waiting_.begin());
@@ -93,7 +95,7 @@ void Bpe::encode(const Vocabulary&, std::string_view piece, Ids& ids) const {
     chain.add(id != kNone ? id : static_cast<int32_t>(unknown_id(unknown_, byte_character(byte))),
               chain.size() == 0);
   }
-  Run(*this, chain);
+  Run(*this, chain).merge_all();
   for (int32_t place = piece.empty() ? Chain::kNone : 0; place != Chain::kNone;
        place = chain.next(place)) {
     ids.push_back(chain.id(place));

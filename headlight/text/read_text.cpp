@@ -29,16 +29,15 @@ struct Converted {
   size_t used = 0;  // bytes of the input
 };
 
-// iconv with an open descriptor.
+// iconv's conversion to UTF-8.
 class Converter {
  public:
   explicit Converter(const std::string& encoding) {
     // What stands after a slash would change how iconv treats mistakes.
-    if (is_name(encoding)) descriptor_ = iconv_open("UTF-8", encoding.c_str());
-    if (!is_open()) {
-      throw base::Error(base::ErrorKind::usage, "encoding", io::in_quotes(encoding),
-                        "is unknown; utf-8, utf-16, latin1, cp1252, cp1254 and cp949 are some");
-    }
+    const bool is_open = is_name(encoding) && open(encoding);
+    if (is_open) return;
+    throw base::Error(base::ErrorKind::usage, "encoding", io::in_quotes(encoding),
+                      "is unknown; utf-8, utf-16, latin1, cp1252, cp1254 and cp949 are some");
   }
   ~Converter() { iconv_close(descriptor_); }
   Converter(const Converter&) = delete;
@@ -66,10 +65,12 @@ class Converter {
   }
 
  private:
-  bool is_open() const { return descriptor_ != kClosed; }
+  bool open(const std::string& encoding) {
+    descriptor_ = iconv_open("UTF-8", encoding.c_str());
+    return reinterpret_cast<intptr_t>(descriptor_) != -1;
+  }
 
-  static inline const iconv_t kClosed = reinterpret_cast<iconv_t>(-1);
-  iconv_t descriptor_ = kClosed;
+  iconv_t descriptor_ = nullptr;
 };
 
 struct Guess {

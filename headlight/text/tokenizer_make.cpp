@@ -38,7 +38,7 @@ Tokenizer char_tokenizer(std::span<const std::string_view> texts,
   for (const char32_t character : characters) {
     std::string token;
     append(token, character);
-    numbering.add(std::move(token));
+    numbering.add(token);
   }
   TokenizerPlan plan = word_level_plan(std::move(numbering));
   plan.pre_tokenizer = character_splitter();
