@@ -75,6 +75,19 @@ class Transformers : public ModelTest {
     }
   }
 
+  // A folder with the logits it should have.
+  void write(Model& model, const std::string& name) {
+    fill(model, 3);
+    const std::string folder = folder_ / "models/" + name;
+    base::make_directories(base::real_files(), folder);
+    save_model(base::real_files(), folder, model);
+    Context context = inference_context();
+    const Tensor ids = random_ids({2, 10}, model.vocab_size(), 1);
+    const Tensor logits = model.logits(context, model.forward(context, {.ids = ids})).data();
+    io::write_safetensors(base::real_files(), folder + "/logits.safetensors",
+                          {{"ids", ids}, {"logits", logits}});
+  }
+
   std::string python_;
   TemporaryFolder folder_;
 };
@@ -88,22 +101,20 @@ TEST_F(Transformers, random_models_that_it_saves_give_the_same_hidden_states_and
   }
 }
 
-TEST_F(Transformers, gpt_folders_written_here_open_there_with_the_same_logits) {
-  for (const bool bias : {true, false}) {
-    GptConfig config = small_gpt();
-    config.bias = bias;
-    config.tied_head = bias;
-    config.activation = bias ? nn::Activation::gelu_tanh : nn::Activation::gelu;
-    Gpt model(config);
-    fill(model, 3);
-    save_model(base::real_files(), folder_.path(), model);
-    Context context = inference_context();
-    const Tensor ids = random_ids({2, 10}, 17, 1);
-    const Tensor logits = model.logits(context, model.forward(context, {.ids = ids})).data();
-    io::write_safetensors(base::real_files(), folder_ / "logits.safetensors",
-                          {{"ids", ids}, {"logits", logits}});
-    script("check", folder_.path());
+TEST_F(Transformers, folders_written_here_open_there_with_the_same_logits) {
+  for (const bool first : {true, false}) {
+    GptConfig gpt_config = small_gpt();
+    gpt_config.bias = first;
+    gpt_config.tied_head = first;
+    gpt_config.activation = first ? nn::Activation::gelu_tanh : nn::Activation::gelu;
+    Gpt gpt(gpt_config);
+    write(gpt, first ? "gpt" : "gpt-without-biases");
+    EncoderConfig encoder_config = small_encoder();
+    encoder_config.pooler = first;
+    Encoder encoder(encoder_config);
+    write(encoder, first ? "bert" : "bert-without-pooler");
   }
+  script("check", folder_ / "models");
 }
 
 }  // namespace
