@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "headlight/infer/padding.h"
 
@@ -107,10 +106,7 @@ Sequences::Rows Sequences::read(std::span<const int64_t> ids) {
 
 void Sequences::select(const std::vector<int64_t>& sequences) {
   if (decoding_) {
-    // Beams often go on as they are; copying all their keys and values would change nothing.
-    std::vector<int64_t> as_it_is(decoding_->lengths().size());
-    std::iota(as_it_is.begin(), as_it_is.end(), int64_t{0});
-    if (sequences != as_it_is) decoding_->select(sequences);
+    decoding_->select(sequences);
     return;
   }
   std::vector<Prompt> selected;

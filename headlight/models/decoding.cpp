@@ -82,11 +82,19 @@ void Decoding::select(std::span<const int64_t> sequences) {
   std::vector<int64_t> all(lengths_.size());
   std::iota(all.begin(), all.end(), 0);
   if (std::ranges::equal(sequences, all)) return;  // nothing to move
+  if (sources_.empty()) sources_ = all;
+  std::vector<int64_t> sources;
+  for (const int64_t sequence : sequences) {
+    sources.push_back(sources_[static_cast<size_t>(sequence)]);
+  }
+  // Beams of one source change places among themselves; what they see of it stays where it is.
+  const bool sources_change = sources != sources_;
   for (nn::LayerCache& cache : caches_) {
     cache.self.select(sequences);
-    if (cache.cross.lengths().defined()) cache.cross.select(sequences);
+    if (sources_change && cache.cross.lengths().defined()) cache.cross.select(sequences);
   }
   lengths_ = std::move(lengths);
+  sources_ = std::move(sources);
 }
 
 }  // namespace headlight::models

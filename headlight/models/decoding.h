@@ -33,6 +33,7 @@ class Decoding {
   const Decoder* decoder_;
   std::vector<nn::LayerCache> caches_;
   std::vector<int64_t> lengths_;
+  std::vector<int64_t> sources_;  // which of the first ones each comes from; empty before select()
 };
 
 }  // namespace headlight::models

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <string>
 
 namespace headlight::nn {
@@ -27,6 +28,20 @@ void copy_heads(const Tensor& from, const Tensor& to, int64_t floats) {
                   static_cast<size_t>(floats) * sizeof(float));
     }
   }
+}
+
+// Memory for `batch` sequences such as those of `like`: the spare's where it fits.
+Tensor room_for(const Tensor& spare, const Tensor& like, int64_t batch) {
+  const bool fits = spare.defined() && spare.size(0) >= batch &&
+                    spare.shape() == like.shape().with(0, spare.size(0));
+  return fits ? spare.slice(0, 0, batch)
+              : Tensor::uninitialized(DType::f32, like.shape().with(0, batch));
+}
+
+void copy_sequence(const Tensor& from, int64_t source, const Tensor& to, int64_t target) {
+  const Tensor sequence = from.slice(0, source, 1);
+  std::byte* place = to.slice(0, target, 1).raw();
+  if (place != sequence.raw()) std::memcpy(place, sequence.raw(), sequence.bytes());
 }
 
 }  // namespace
@@ -81,6 +96,8 @@ void KvCache::reserve(int64_t count) {
   packed_ = packed;
   values_ = values;
   capacity_ = capacity;
+  spare_packed_ = {};
+  spare_values_ = {};
 }
 
 void KvCache::append(Context& context, const Tensor& key, const Tensor& value, int64_t kv_heads,
@@ -127,20 +144,23 @@ void KvCache::select(std::span<const int64_t> sequences) {
            "there is no sequence " + std::to_string(sequence) + " among " + std::to_string(batch_));
   }
   const auto batch = static_cast<int64_t>(sequences.size());
-  const Tensor packed = Tensor::uninitialized(DType::f32, packed_.shape().with(0, batch));
-  const Tensor values = Tensor::uninitialized(DType::f32, values_.shape().with(0, batch));
+  // Where some only leave, the others move up in place.
+  const bool in_place =
+      std::ranges::adjacent_find(sequences, std::greater_equal<>()) == sequences.end();
+  const Tensor packed = room_for(in_place ? packed_ : spare_packed_, packed_, batch);
+  const Tensor values = room_for(in_place ? values_ : spare_values_, values_, batch);
   const Tensor lengths = Tensor::uninitialized(DType::i64, {batch});
-  const auto copy = [](const Tensor& from, int64_t source, const Tensor& to, int64_t target) {
-    const Tensor sequence = from.slice(0, source, 1);
-    std::memcpy(to.slice(0, target, 1).raw(), sequence.raw(), sequence.bytes());
-  };
   count_ = 0;
   for (int64_t b = 0; b < batch; ++b) {
     const int64_t source = sequences[static_cast<size_t>(b)];
-    copy(packed_, source, packed, b);
-    copy(values_, source, values, b);
+    copy_sequence(packed_, source, packed, b);
+    copy_sequence(values_, source, values, b);
     lengths.data<int64_t>()[b] = lengths_.data<int64_t>()[source];
     count_ = std::max(count_, lengths.data<int64_t>()[b]);
+  }
+  if (!in_place) {
+    spare_packed_ = packed_;
+    spare_values_ = values_;
   }
   packed_ = packed;
   values_ = values;

@@ -26,7 +26,7 @@ class KvCache {
   const tensor::Tensor& lengths() const noexcept { return lengths_; }
   int64_t kv_heads() const noexcept { return kv_heads_; }
 
-  // What autograd::cached_attention reads; valid until the next append().
+  // What autograd::cached_attention reads; valid until the next append() or select().
   autograd::CachedKeyValues view() const;
 
  private:
@@ -43,6 +43,10 @@ class KvCache {
   tensor::Tensor packed_;  // (B, Hkv, packed_keys_size(capacity))
   tensor::Tensor values_;  // (B, Hkv, capacity, E)
   tensor::Tensor lengths_;
+  // What the last select() moved away from, for the next one to move to: beams are selected at each
+  // step, and new memory would cost more than the copying.
+  tensor::Tensor spare_packed_;
+  tensor::Tensor spare_values_;
 };
 
 }  // namespace headlight::nn

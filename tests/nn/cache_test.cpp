@@ -155,6 +155,41 @@ TEST_F(CachedAttention, goes_on_with_the_sequences_selected) {
   expect_has(error_of([&] { empty.select(std::vector<int64_t>{0}); }), "there are none yet");
 }
 
+TEST_F(CachedAttention, goes_on_with_one_selection_after_the_other) {
+  Context context = inference_context();
+  const MultiHeadAttention attention = grouped_attention();
+  const Value x = random_leaf({4, 12, 20}, 1, false);
+  const Tensor whole = attention.forward(context, x, {.causal = true}).data();
+  KvCache cache;
+  attention.forward(context, rows_of(x, 0, 6), cache, {.causal = true});
+  // In place, exchanged, repeated, fewer in memory that held more, and in place again.
+  const std::vector<std::vector<int64_t>> selections = {{0, 2, 3}, {2, 0, 1}, {0, 0, 2},
+                                                        {2, 1},    {0, 1},    {1}};
+  std::vector<int64_t> origins = {0, 1, 2, 3};
+  int64_t row = 6;
+  for (const std::vector<int64_t>& selection : selections) {
+    std::vector<int64_t> selected;
+    for (const int64_t sequence : selection) {
+      selected.push_back(origins[static_cast<size_t>(sequence)]);
+    }
+    origins = selected;
+    cache.select(selection);
+    const auto batch = static_cast<int64_t>(origins.size());
+    const Value next = Value::leaf(Tensor::uninitialized(DType::f32, {batch, 1, 20}));
+    for (int64_t b = 0; b < batch; ++b) {
+      std::copy_n(x.data().data<float>() + (origins[static_cast<size_t>(b)] * 12 + row) * 20, 20,
+                  next.data().data<float>() + b * 20);
+    }
+    const Tensor got = attention.forward(context, next, cache, {.causal = true}).data();
+    for (int64_t b = 0; b < batch; ++b) {
+      const int64_t origin = origins[static_cast<size_t>(b)];
+      EXPECT_TRUE(same_bits(got.slice(0, b, 1), whole.slice(0, origin, 1).slice(1, row, 1)))
+          << "sequence " << b << " at row " << row;
+    }
+    ++row;
+  }
+}
+
 TEST_F(CachedAttention, refuses_a_tape_and_what_the_cache_knows_itself) {
   const MultiHeadAttention attention = grouped_attention();
   const Value x = random_leaf({1, 2, 20}, 1, false);
