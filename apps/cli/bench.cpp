@@ -25,12 +25,13 @@ constexpr std::string_view kExamples =
       what one core can do without AVX-512
 
 The limit is the highest of the probes before, between and after the work, in the same run. Causal attention counts half the
-square, a backward twice its forward. Shapes: rows x depth x columns; batch x tokens x width x heads.
+square, a backward twice its forward; decoding is a share of the read limit. Shapes: rows x depth x columns; batch x
+tokens x width x heads; batch x tokens of a training step.
 )";
 
 constexpr Option kOptions[] = {
     {"quick", "", "fewer repeats: under 20 seconds"},
-    {"only", "NAME", "one kind of work: limits, matmul, attention, or a full name of the table"},
+    {"only", "NAME", "one kind of work: limits, matmul, attention, train, decode, or a full name"},
 };
 
 struct Effort {
@@ -41,6 +42,19 @@ constexpr Effort kThorough = {20, size_t{1} << 28};
 constexpr Effort kQuick = {3, size_t{1} << 27};
 // Shorter work is repeated within a timing, so that it is measured as it goes on, not as it starts.
 constexpr double kShortestTiming = 40e-3;
+
+struct Limits {
+  double operations = 0;  // per second
+  double bytes = 0;       // per second
+
+  void probe_operations(const kernels::Execution& execution) {
+    operations = std::max(operations, kernels::multiply_add_limit(execution));
+  }
+  void probe_bytes(const kernels::Execution& execution, const tensor::Tensor& memory) {
+    const auto size = static_cast<size_t>(memory.elements());
+    bytes = std::max(bytes, kernels::read_limit(execution, {memory.data<float>(), size}));
+  }
+};
 
 struct Measured {
   std::string name;
@@ -56,20 +70,14 @@ struct Measured {
     return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
   }
   double rate() const { return work.operations / median(); }
+  // Of what bounds the work, when it takes this long.
+  double share(double seconds_taken, const Limits& limits) const;
 };
 
-struct Limits {
-  double operations = 0;  // per second
-  double bytes = 0;       // per second
-
-  void probe_operations(const kernels::Execution& execution) {
-    operations = std::max(operations, kernels::multiply_add_limit(execution));
-  }
-  void probe_bytes(const kernels::Execution& execution, const tensor::Tensor& memory) {
-    const auto size = static_cast<size_t>(memory.elements());
-    bytes = std::max(bytes, kernels::read_limit(execution, {memory.data<float>(), size}));
-  }
-};
+double Measured::share(double seconds_taken, const Limits& limits) const {
+  return work.bytes > 0 ? work.bytes / seconds_taken / limits.bytes
+                        : work.operations / seconds_taken / limits.operations;
+}
 
 double seconds_of(const Measured& measured) {
   const auto start = std::chrono::steady_clock::now();
@@ -87,7 +95,7 @@ std::vector<WorkCase> chosen_cases(const Arguments& arguments) {
   std::vector<WorkCase> cases = bench_cases();
   const auto asked = arguments.text("only");
   if (!asked) return cases;
-  std::vector<std::string_view> names = {"limits", "matmul", "attention"};
+  std::vector<std::string_view> names = {"limits", "matmul", "attention", "train", "decode"};
   for (const WorkCase& entry : cases) names.push_back(entry.name);
   const bool is_known =
       std::ranges::any_of(names, [&](std::string_view name) { return is_called(name, *asked); });
@@ -161,7 +169,8 @@ std::string table(const Limits& limits, const std::vector<Measured>& all, int th
   for (const Measured& measured : all) {
     add_row({measured.name, fixed_text(measured.median() * 1e3, 3),
              fixed_text(measured.best() * 1e3, 3), fixed_text(measured.rate() / 1e9, 1),
-             fixed_text(100 * measured.rate() / limits.operations, 1) + " %"});
+             fixed_text(100 * measured.share(measured.median(), limits), 1) +
+                 (measured.work.bytes > 0 ? " % read" : " %")});
   }
   return text;
 }
@@ -170,15 +179,15 @@ io::Json document(const Limits& limits, const std::vector<Measured>& all, int th
   using Object = io::Json::Object;
   io::Json::Array work;
   for (const Measured& measured : all) {
-    work.emplace_back(
-        Object{{"name", measured.name},
-               {"operations", measured.work.operations},
-               {"timings", measured.seconds.size()},
-               {"median_seconds", measured.median()},
-               {"best_seconds", measured.best()},
-               {"gflops", measured.rate() / 1e9},
-               {"share", measured.rate() / limits.operations},
-               {"best_share", measured.work.operations / measured.best() / limits.operations}});
+    work.emplace_back(Object{{"name", measured.name},
+                             {"operations", measured.work.operations},
+                             {"timings", measured.seconds.size()},
+                             {"median_seconds", measured.median()},
+                             {"best_seconds", measured.best()},
+                             {"gflops", measured.rate() / 1e9},
+                             {"share", measured.share(measured.median(), limits)},
+                             {"best_share", measured.share(measured.best(), limits)},
+                             {"bound", measured.work.bytes > 0 ? "read" : "multiply_add"}});
   }
   return Object{{"machine", Object{{"cpu", cpu_model()},
                                    {"cores", base::ThreadPool::available_cores()},

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "apps/cli/bench_models.h"
+
 namespace headlight::cli {
 namespace {
 
@@ -131,18 +133,20 @@ WorkCase attention(const AttentionSize& size, bool causal, bool backward = false
 std::vector<WorkCase> bench_cases() {
   constexpr AttentionSize kUsual = {4, 1024, 768, 12};
   constexpr AttentionSize kLong = {1, 4096, 768, 12};
-  return {product("matmul", {1024, 768, 2304}, false),
-          product("matmul", {4096, 768, 768}, false),
-          product("matmul-packed", {1024, 768, 2304}, true),
-          product("matmul-packed", {16, 768, 2304}, true),
-          product("matmul-packed", {1, 768, 3072}, true),
-          attention(kUsual, true),
-          attention(kUsual, false),
-          attention(kLong, true),
-          attention(kLong, false),
-          attention({8, 128, 512, 8}, true),
-          attention({64, 32, 128, 4}, true),
-          attention(kUsual, true, true)};
+  std::vector<WorkCase> cases = {product("matmul", {1024, 768, 2304}, false),
+                                 product("matmul", {4096, 768, 768}, false),
+                                 product("matmul-packed", {1024, 768, 2304}, true),
+                                 product("matmul-packed", {16, 768, 2304}, true),
+                                 product("matmul-packed", {1, 768, 3072}, true),
+                                 attention(kUsual, true),
+                                 attention(kUsual, false),
+                                 attention(kLong, true),
+                                 attention(kLong, false),
+                                 attention({8, 128, 512, 8}, true),
+                                 attention({64, 32, 128, 4}, true),
+                                 attention(kUsual, true, true)};
+  for (WorkCase& entry : model_cases()) cases.push_back(std::move(entry));
+  return cases;
 }
 
 }  // namespace headlight::cli

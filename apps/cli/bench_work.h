@@ -14,6 +14,7 @@ namespace headlight::cli {
 struct Work {
   double operations =
       0;  // useful ones: causal attention counts half the square, a backward twice its forward
+  double bytes = 0;  // not 0: reading them is the bottleneck, and what the share is of
   std::function<void()> run;
 };
 

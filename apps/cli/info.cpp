@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "apps/cli/embedded.h"
 #include "apps/cli/model_argument.h"
 #include "headlight/io/io.h"
 
@@ -9,7 +10,9 @@ namespace headlight::cli {
 namespace {
 
 constexpr std::string_view kExamples =
-    R"(  headlight info MODEL
+    R"(  headlight info
+      names of the models that come with the program
+  headlight info MODEL
       architecture, sizes, parameters, attention heads and tokenizer of a model directory
   headlight info MODEL --json
       the same with the whole configuration, for programs
@@ -120,7 +123,23 @@ std::string text_of(const Information& information) {
   return text;
 }
 
+// What comes with the program, when no MODEL is named.
+void list_embedded(Session& session) {
+  const std::vector<std::string> names = embedded_models();
+  if (session.json) {
+    io::Json::Array models;
+    for (const std::string& name : names) models.emplace_back(name);
+    session.output.write(io::json_text(io::Json::Object{{"models", models}}) + "\n");
+    return;
+  }
+  for (const std::string& name : names) session.output.write(name + "\n");
+}
+
 void run(Session& session) {
+  if (!session.arguments.has("model")) {
+    list_embedded(session);
+    return;
+  }
   const Information information = information_on(session.files, load_model_argument(session));
   session.output.write(session.json ? io::json_text(json_of(information)) + "\n"
                                     : text_of(information));
@@ -128,7 +147,7 @@ void run(Session& session) {
 
 }  // namespace
 
-const Command kInfo = {"info",           "what a model directory holds", kExamples, {}, run,
-                       {.name = "MODEL"}};
+const Command kInfo = {"info", "what a model directory holds",      kExamples, {},
+                       run,    {.name = "MODEL", .required = false}};
 
 }  // namespace headlight::cli

@@ -1,11 +1,13 @@
-// A model directory, read.
+// A model directory or an embedded model, read.
 #include "apps/cli/model_argument.h"
+
+#include "apps/cli/embedded.h"
 
 namespace headlight::cli {
 
 LoadedModel load_model_argument(const Session& session) {
-  LoadedModel loaded{.folder = session.arguments.text("model").value(), .model = {}};
-  while (loaded.folder.size() > 1 && loaded.folder.ends_with('/')) loaded.folder.pop_back();
+  LoadedModel loaded{.folder = model_folder(session.files, session.arguments.text("model").value()),
+                     .model = {}};
   loaded.model = models::load_model(session.files, loaded.folder);
   return loaded;
 }

@@ -7,6 +7,7 @@
 #include <new>
 #include <optional>
 
+#include "apps/cli/embedded.h"
 #include "apps/cli/interruption.h"
 #include "apps/cli/words.h"
 #include "headlight/io/io.h"
@@ -149,9 +150,10 @@ void run_command(const Request& request, StandardOutput& output) {
   const auto seed = arguments.integer("seed", {0, INT64_MAX}).value_or(0);
   arguments.choice("lang", kLanguages);
   if (const auto simd = arguments.text("simd")) kernels::limit_simd(*simd);
+  FilesWithEmbedded files;
   Session session{.arguments = arguments,
                   .output = output,
-                  .files = base::real_files(),
+                  .files = files,
                   .threads = static_cast<int>(threads),
                   .seed = static_cast<uint64_t>(seed),
                   .json = arguments.has("json"),

@@ -1,4 +1,5 @@
 // `headlight tokenize`: from a text to tokens, and back.
+#include "apps/cli/embedded.h"
 #include "apps/cli/program.h"
 #include "apps/cli/standard_input.h"
 #include "headlight/io/io.h"
@@ -60,7 +61,8 @@ void run(Session& session) {
   if (const auto list = arguments.text("decode")) {
     ids = integers_of(arguments.source("decode"), *list, {0, INT64_MAX});
   }
-  const text::Tokenizer tokenizer = text::load_tokenizer(session.files, *arguments.text("model"));
+  const text::Tokenizer tokenizer =
+      text::load_tokenizer(session.files, model_folder(session.files, *arguments.text("model")));
   if (arguments.has("decode")) {
     const std::string text = tokenizer.decode(ids);
     io::Json::Object result = document(tokenizer, ids);
