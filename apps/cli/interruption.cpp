@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <exception>
 
 namespace headlight::cli {
 namespace {
@@ -41,12 +42,13 @@ void prepare_process() {
   handle(SIGTERM);
 }
 
-Uninterrupted::Uninterrupted() { holding.fetch_add(1); }
+Uninterrupted::Uninterrupted() : exceptions_(std::uncaught_exceptions()) { holding.fetch_add(1); }
 
 bool Uninterrupted::is_signalled() const { return waiting.load() != 0; }
 
 Uninterrupted::~Uninterrupted() {
   if (holding.fetch_sub(1) > 1) return;
+  if (std::uncaught_exceptions() > exceptions_) return;
   if (const int signal = waiting.load(); signal != 0) _exit(128 + signal);
 }
 

@@ -17,8 +17,12 @@ class Uninterrupted {
   Uninterrupted(const Uninterrupted&) = delete;
   Uninterrupted& operator=(const Uninterrupted&) = delete;
 
-  // Whether a signal waits; the program then ends with it when the last of these goes.
+  // Whether a signal waits; the program then ends with it when the last of these goes, unless it
+  // goes because of an error: what could not be saved is to be told.
   bool is_signalled() const;
+
+ private:
+  int exceptions_;
 };
 
 }  // namespace headlight::cli

@@ -33,24 +33,37 @@ std::string run_file(const std::string& folder) { return folder + "/run.json"; }
 
 // What run.json of an earlier start holds; nothing when there is none.
 std::optional<io::Json> earlier_run(Session& session, const std::string& folder, bool resumes) {
-  base::FileStatus status;
-  if (session.files.path_status(folder, status) < 0) return std::nullopt;
+  if (!base::exists(session.files, folder)) return std::nullopt;
   if (!resumes) {
     throw Error(ErrorKind::bad_input, "--out", folder,
                 "is there already; --resume goes on with its run, another name starts a new one");
   }
-  if (!base::exists(session.files, run_file(folder))) return std::nullopt;
-  return io::read_json(session.files, run_file(folder));
+  if (base::exists(session.files, run_file(folder)))
+    return io::read_json(session.files, run_file(folder));
+  // A start that was killed leaves nothing, or a temporary file.
+  const auto names = base::list_directory(session.files, folder);
+  if (std::ranges::all_of(names, base::is_temporary)) return std::nullopt;
+  throw Error(ErrorKind::bad_input, "--out", folder,
+              "holds other files and no run.json: it is not the folder of a run");
 }
 
-// All that is known before the first step.
+// Before any long work: that the folder can be made, or written to.
+void check_writable(base::FileSystem& files, const std::string& folder) {
+  std::string place = folder;
+  while (!base::exists(files, place)) place = base::directory_of(place);
+  const std::string probe = place + "/.headlight-probe.tmp";
+  base::write_file(files, probe, "");
+  base::remove_file(files, probe);
+}
+
+// All that is known before the first step; run.json first, by which the folder is known.
 void begin_folder(Session& session, const std::string& folder, const TrainSetup& setup,
                   io::Json run) {
   const Uninterrupted files_are_written;
   base::make_directories(session.files, folder);
-  if (setup.tokenizer) setup.tokenizer->save(session.files, folder);
   run.object()->emplace_back("data_sum", setup.data_sum);
   base::write_file(session.files, run_file(folder), io::json_text(run) + "\n");
+  if (setup.tokenizer) setup.tokenizer->save(session.files, folder);
 }
 
 void check_data(const io::Json& before, const TrainSetup& setup, const std::string& path) {
@@ -68,7 +81,7 @@ class Training {
         setup_(setup),
         folder_(std::move(folder)),
         threads_(session.threads),
-        trainer_(threads_, *setup.model, *setup.task, trainer_options(settings, settings.n_embd)),
+        trainer_(threads_, *setup.model, *setup.task, trainer_options(settings, *setup.model)),
         checkpoints_(session.files, folder_) {}
 
   void run() {
@@ -76,14 +89,13 @@ class Training {
     TrainReport report(session_, settings_, folder_, trainer_.progress().step);
     announce(report);
     const Uninterrupted until_saved;
-    double last_loss = trainer_.progress().best_loss;
     const train::LoopEvents events{
         .step = [&](const train::StepResult& result) { report.step(result); },
         .evaluation =
             [&](int64_t step, double loss) {
-              last_loss = loss;
               report.evaluation(step, loss, session_.talkative ? sample() : "");
             },
+        .saving = [&](int64_t step) { report.saving(step); },
         .checkpoint = [&](int64_t step) { report.checkpoint(step); },
         .interrupted = [&] { return until_saved.is_signalled(); }};
     const train::Outcome outcome = train::run_loop(trainer_, checkpoints_,
@@ -95,7 +107,7 @@ class Training {
       say_saved();
       return;
     }
-    report.done(conclusion(last_loss));
+    report.done(conclusion());
   }
 
  private:
@@ -103,8 +115,8 @@ class Training {
     int64_t parameters = 0;
     for (const auto& parameter : setup_.model->parameters())
       parameters += parameter->shape().elements();
-    const double seconds = trainer_.rehearse();
     const int64_t left = std::max<int64_t>(0, settings_.max_iters - trainer_.progress().step);
+    const double seconds = left == 0 ? 0 : trainer_.rehearse();
     const uint64_t weights = 4 * sizeof(float) * static_cast<uint64_t>(parameters);
     report.start({{"task", settings_.task},
                   {"parameters", parameters},
@@ -152,10 +164,10 @@ class Training {
     return newline.value_or(0);
   }
 
-  io::Json::Object conclusion(double last_loss) {
+  io::Json::Object conclusion() {
     const train::Progress& progress = trainer_.progress();
     io::Json::Object facts{{"step", progress.step},
-                           {"valid_loss", last_loss},
+                           {"valid_loss", progress.valid_loss},
                            {"best_valid_loss", progress.best_loss},
                            {"best_step", progress.best_step}};
     if (setup_.generated) {
@@ -180,10 +192,10 @@ void run(Session& session) {
   if (!folder) throw Error(ErrorKind::usage, "--out", "", "is missing: --out DIR");
   const auto before = earlier_run(session, *folder, session.arguments.has("resume"));
   const TrainSettings settings =
-      read_train_settings(session.arguments, session.files, before ? &*before : nullptr,
-                          static_cast<int64_t>(session.seed));
+      read_train_settings(session.arguments, session.files, before ? &*before : nullptr);
   const io::Json run = settings_json(settings);
   if (before) check_unchanged(*before, run, run_file(*folder));
+  check_writable(session.files, *folder);
   TrainSetup setup = make_train_setup(session.files, settings);
   if (before) check_data(*before, setup, run_file(*folder));
   begin_folder(session, *folder, setup, run);

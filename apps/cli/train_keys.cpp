@@ -17,6 +17,8 @@ constexpr std::string_view kOptimizers[] = {"adamw", "adam", "sgd"};
 constexpr std::string_view kSchedules[] = {"cosine", "noam", "inverse_sqrt", "constant"};
 
 constexpr Key kTable[] = {
+    {{"preset", "NAME", "tiny, shakespeare-char-cpu, transformer-base, gpt2 or numbers"},
+     TextKey{&S::preset}},
     {{"task", "NAME", "lm, translate, numbers, copy or reverse"}, ChoiceKey{&S::task, kTasks}},
     {{"data", "PATH", "text (lm) or tab-separated pairs (translate)"}, TextKey{&S::data}},
     {{"valid", "PATH", "the same for validation (default: a part of the data)"},
@@ -45,8 +47,9 @@ constexpr Key kTable[] = {
     {{"positions", "KIND", "sinusoidal or learned"}, ChoiceKey{&S::positions, kPositions}},
     {{"activation", "NAME", "relu, gelu (exact) or gelu_new (tanh)"},
      ChoiceKey{&S::activation, kActivations}},
-    {{"batch-size", "N", "sequences of a batch"}, IntegerKey{&S::batch_size, {1, kWide}}},
-    {{"batch-tokens", "N", "translate: tokens of a batch, padding included"},
+    {{"batch-size", "N", "sequences of a batch; translate: on average"},
+     IntegerKey{&S::batch_size, {1, kWide}}},
+    {{"batch-tokens", "N", "translate, instead: tokens of a batch, padding included"},
      IntegerKey{&S::batch_tokens, {1, kMany}}},
     {{"gradient-accumulation-steps", "N", "batches of a step"},
      IntegerKey{&S::gradient_accumulation_steps, {1, kWide}}},
@@ -78,21 +81,32 @@ constexpr Key kTable[] = {
      RealKey{&S::label_smoothing, {0, 0.99}}},
 };
 
-constexpr Values kTiny[] = {{"n-layer", "2"},       {"n-head", "2"},
-                            {"n-embd", "32"},       {"block-size", "32"},
-                            {"batch-size", "16"},   {"batch-tokens", "512"},
-                            {"max-iters", "300"},   {"eval-interval", "100"},
-                            {"warmup-iters", "20"}, {"learning-rate", "3e-3"}};
+constexpr Values kTiny[] = {
+    {"n-layer", "2"},         {"n-head", "2"},        {"n-embd", "32"},
+    {"block-size", "32"},     {"batch-size", "16"},   {"max-iters", "300"},
+    {"eval-interval", "100"}, {"warmup-iters", "20"}, {"learning-rate", "3e-3"}};
 
 // nanoGPT's recipe for a CPU.
-constexpr Values kShakespeare[] = {
-    {"tokenizer", "char"}, {"n-layer", "4"},         {"n-head", "4"},
-    {"n-embd", "128"},     {"block-size", "64"},     {"batch-size", "12"},
-    {"dropout", "0"},      {"bias", "false"},        {"activation", "gelu"},
-    {"max-iters", "2000"}, {"eval-interval", "250"}, {"learning-rate", "1e-3"},
-    {"min-lr", "1e-4"},    {"warmup-iters", "100"},  {"schedule", "cosine"},
-    {"beta1", "0.9"},      {"beta2", "0.99"},        {"weight-decay", "0.1"},
-    {"grad-clip", "1"}};
+constexpr Values kShakespeare[] = {{"task", "lm"},
+                                   {"tokenizer", "char"},
+                                   {"n-layer", "4"},
+                                   {"n-head", "4"},
+                                   {"n-embd", "128"},
+                                   {"block-size", "64"},
+                                   {"batch-size", "12"},
+                                   {"dropout", "0"},
+                                   {"bias", "false"},
+                                   {"activation", "gelu"},
+                                   {"max-iters", "2000"},
+                                   {"eval-interval", "250"},
+                                   {"learning-rate", "1e-3"},
+                                   {"min-lr", "1e-4"},
+                                   {"warmup-iters", "100"},
+                                   {"schedule", "cosine"},
+                                   {"beta1", "0.9"},
+                                   {"beta2", "0.99"},
+                                   {"weight-decay", "0.1"},
+                                   {"grad-clip", "1"}};
 
 constexpr Values kTransformerBase[] = {{"task", "translate"},      {"tokenizer", "bpe:8000"},
                                        {"n-layer", "6"},           {"n-head", "8"},
@@ -181,7 +195,6 @@ namespace {
 // The keys' options and those that say how a run is run.
 constexpr Option kOthers[] = {
     {"out", "DIR", "the run's folder: model, checkpoint, log.jsonl, curves.svg"},
-    {"preset", "NAME", "tiny, shakespeare-char-cpu, transformer-base, gpt2 or numbers"},
     {"config", "FILE", "a file of lines `key = value`"},
     {"resume", "", "go on with the run in --out"},
 };

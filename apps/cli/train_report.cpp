@@ -39,6 +39,10 @@ std::string sparkline(const std::vector<double>& values) {
   return text;
 }
 
+io::Json checkpoint_event(int64_t step) {
+  return io::Json::Object{{"event", "checkpoint"}, {"step", step}};
+}
+
 }  // namespace
 
 TrainReport::TrainReport(Session& session, const TrainSettings& settings, const std::string& folder,
@@ -49,13 +53,17 @@ TrainReport::TrainReport(Session& session, const TrainSettings& settings, const 
       is_quiet_(session.arguments.has("quiet")),
       first_step_(first_step) {}
 
-void TrainReport::add(std::string_view event, int64_t step, io::Json::Object facts, bool to_log) {
+void TrainReport::add(std::string_view event, int64_t step, io::Json::Object facts) {
   io::Json::Object object{{"event", event}, {"step", step}};
   for (auto& fact : facts) object.push_back(std::move(fact));
   const io::Json json(std::move(object));
-  if (to_log) log_.add(json);
+  log_.add(json);
+  print(json);
+}
+
+void TrainReport::print(const io::Json& event) {
   if (!session_.json) return;
-  session_.output.write(io::json_text(json) + "\n");
+  session_.output.write(io::json_text(event) + "\n");
   session_.output.flush();
 }
 
@@ -127,10 +135,12 @@ void TrainReport::evaluation(int64_t step, double valid_loss, const std::string&
       {{"valid_loss", valid_loss}, {"tokens_per_second", std::round(tokens_per_second())}});
 }
 
-void TrainReport::checkpoint(int64_t step) {
-  add("checkpoint", step, {});
+void TrainReport::saving(int64_t step) {
+  log_.add(checkpoint_event(step));
   log_.save();
 }
+
+void TrainReport::checkpoint(int64_t step) { print(checkpoint_event(step)); }
 
 void TrainReport::done(const io::Json::Object& facts) {
   if (session_.talkative) print_progress("");

@@ -19,11 +19,15 @@ class TrainReport {
   void step(const train::StepResult& result);
   // `sample`, when not empty, is what the model writes now.
   void evaluation(int64_t step, double valid_loss, const std::string& sample);
+  // The log is on the disk before its checkpoint: lines behind a checkpoint are dropped when a run
+  // is resumed, lines that are missing could not be had again.
+  void saving(int64_t step);
   void checkpoint(int64_t step);
   void done(const io::Json::Object& facts);
 
  private:
-  void add(std::string_view event, int64_t step, io::Json::Object facts, bool to_log = true);
+  void add(std::string_view event, int64_t step, io::Json::Object facts);
+  void print(const io::Json& event);
   void say(const std::string& line);
   void draw(const train::StepResult& result, double loss);
   double tokens_per_second() const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "apps/cli/config_file.h"
+#include "apps/cli/train_check.h"
 #include "apps/cli/train_keys.h"
 #include "apps/cli/words.h"
 
@@ -20,7 +21,11 @@ std::string typed_name(std::string_view option) {
 }
 
 void fill(Arguments& arguments, const Preset& preset, const std::string& source) {
+  // Batches are counted in one way, and a model that is given has its own context.
+  const bool skips_tokens = arguments.has("batch-size");
+  const bool skips_block = arguments.has("init");
   for (const auto& [name, value] : preset.values) {
+    if ((skips_tokens && name == "batch-tokens") || (skips_block && name == "block-size")) continue;
     if (!arguments.has(name)) arguments.set(name, std::string(value), source);
   }
 }
@@ -28,7 +33,6 @@ void fill(Arguments& arguments, const Preset& preset, const std::string& source)
 void fill_from_file(Arguments& arguments, base::FileSystem& files, const std::string& path) {
   std::vector<std::string_view> names;
   for (const Key& key : kKeys) names.push_back(key.option.name);
-  names.push_back("preset");
   names.push_back("seed");
   for (const ConfigEntry& entry : read_config_file(files, path)) {
     const std::string where = path + " line " + std::to_string(entry.line);
@@ -46,31 +50,33 @@ std::string text_of(const io::Json& value) {
   return io::json_text(value);
 }
 
+std::string run_value(const io::Json& run, std::string_view option) {
+  const std::string name = typed_name(option);
+  if (const io::Json* value = run.find(name)) return text_of(*value);
+  throw Error(ErrorKind::bad_input, "run.json", name,
+              "is missing: the file is not one that train has written");
+}
+
 void fill_from_run(Arguments& arguments, const io::Json& run) {
+  const auto fill_in = [&](std::string_view name, const std::string& text) {
+    if (!arguments.has(name)) arguments.set(name, text, "run.json " + typed_name(name));
+  };
   for (const Key& key : kKeys) {
-    const io::Json* value = run.find(typed_name(key.option.name));
-    if (value == nullptr || arguments.has(key.option.name)) continue;
-    const std::string text = text_of(*value);
+    const std::string text = run_value(run, key.option.name);
     const auto* integer = std::get_if<IntegerKey>(&key.kind);
     // Keys that the first run left open are open here too.
     if (text.empty() || (integer && integer->range.lowest > 0 && text == "0")) continue;
-    arguments.set(key.option.name, text, "run.json");
+    fill_in(key.option.name, text);
   }
-  const io::Json* seed = run.find("seed");
-  if (seed != nullptr && !arguments.has("seed")) arguments.set("seed", text_of(*seed), "run.json");
+  fill_in("seed", run_value(run, "seed"));
 }
 
-const Preset& preset_called(const Arguments& arguments) {
+void fill_from_preset(Arguments& arguments) {
+  if (!arguments.has("preset")) return;
   std::vector<std::string_view> names;
   for (const Preset& preset : kPresets) names.push_back(preset.name);
   const std::string name = arguments.choice("preset", names);
-  return *std::ranges::find(kPresets, name, &Preset::name);
-}
-
-// Given on the command line or in the environment.
-bool is_typed(const Arguments& arguments, std::string_view name) {
-  const std::string source = arguments.source(name);
-  return arguments.has(name) && (source.starts_with("--") || source.starts_with("HEADLIGHT_"));
+  fill(arguments, *std::ranges::find(kPresets, name, &Preset::name), "preset " + name);
 }
 
 bool switch_of(const Arguments& arguments, std::string_view name, bool otherwise) {
@@ -106,71 +112,40 @@ constexpr std::pair<std::string_view, std::string_view> kDefaultValues[] = {
     {"grad-clip", "1"},     {"weight-decay", "0.01"},
     {"log-interval", "10"}, {"positions", "sinusoidal"}};
 
-[[noreturn]] void contradict(const Arguments& arguments, std::string_view first,
-                             const std::string& why) {
-  throw Error(ErrorKind::usage, arguments.source(first), "", why);
-}
-
-// What can be seen from the settings alone.
-void check(const Arguments& arguments, const TrainSettings& s) {
-  if (!arguments.has("task"))
-    throw Error(ErrorKind::usage, "--task", "",
-                "is missing: --task lm|translate|numbers|copy|reverse");
-  if (s.is_generated()) {
-    for (const std::string_view name : {"data", "valid", "source", "target", "tokenizer"}) {
-      if (arguments.has(name))
-        contradict(arguments, name, "task " + s.task + " makes its own data and tokens");
-    }
-  } else if (s.data.empty() && s.source.empty()) {
-    throw Error(ErrorKind::usage, "--data", "", "is missing: task " + s.task + " reads text");
-  }
-  if (s.source.empty() != s.target.empty())
-    contradict(arguments, s.source.empty() ? "target" : "source",
-               "--source and --target go together");
-  if (!s.source.empty() && (s.task != "translate" || !s.data.empty()))
-    contradict(arguments, "source", "goes with --task translate and instead of --data");
-  if (!s.init.empty()) {
-    for (const std::string_view name :
-         {"n-layer", "n-encoder-layer", "n-decoder-layer", "n-head", "n-embd", "d-ff", "dropout",
-          "bias", "tie-embeddings", "norm", "positions", "activation", "tokenizer"}) {
-      if (is_typed(arguments, name)) contradict(arguments, name, "comes with the model of --init");
-    }
-  }
-  if (s.n_embd % s.n_head != 0) {
-    throw Error(ErrorKind::bad_input, "n_embd", std::to_string(s.n_embd),
-                "is not a multiple of n_head " + std::to_string(s.n_head));
-  }
-  if (s.learning_rate == 0) contradict(arguments, "learning-rate", "must be more than 0");
-  if (s.min_lr > s.learning_rate && s.schedule == "cosine")
-    contradict(arguments, "min-lr", "is more than learning_rate");
-}
-
-}  // namespace
-
-TrainSettings read_train_settings(Arguments arguments, base::FileSystem& files,
-                                  const io::Json* resumed, int64_t seed) {
-  if (const auto path = arguments.text("config")) fill_from_file(arguments, files, *path);
-  if (resumed != nullptr) fill_from_run(arguments, *resumed);
-  if (arguments.has("preset")) {
-    const Preset& preset = preset_called(arguments);
-    fill(arguments, preset, "preset " + std::string(preset.name));
-  }
+void fill_from_defaults(Arguments& arguments) {
   const std::string task = arguments.text("task").value_or("lm");
   // An encoder-decoder reads positions as the paper has them, a GPT as GPT-2.
   if (!arguments.has("positions") && task == "lm") arguments.set("positions", "learned", "task lm");
   fill(arguments, task_defaults(task), "task " + task);
   fill(arguments, {"defaults", kDefaultValues}, "defaults");
-  TrainSettings settings;
-  settings.seed = arguments.integer("seed", {0, INT64_MAX}).value_or(seed);
-  for (const Key& key : kKeys) {
+}
+
+}  // namespace
+
+TrainSettings read_train_settings(Arguments arguments, base::FileSystem& files,
+                                  const io::Json* resumed) {
+  const Arguments typed = arguments;
+  if (const auto path = arguments.text("config")) fill_from_file(arguments, files, *path);
+  const Arguments given = arguments;
+  if (resumed != nullptr) fill_from_run(arguments, *resumed);
+  // When a file is wrong, the command line is not.
+  const auto reading = [&](std::string_view name, const auto& read) {
     try {
-      read_key(arguments, key, settings);
+      return read();
     } catch (const Error& error) {
-      if (is_typed(arguments, key.option.name)) throw;
-      throw error.with_kind(ErrorKind::bad_input);  // a file is wrong, not the command line
+      throw typed.has(name) ? error : error.with_kind(ErrorKind::bad_input);
     }
-  }
-  check(arguments, settings);
+  };
+  reading("preset", [&] { fill_from_preset(arguments); });
+  fill_from_defaults(arguments);
+  TrainSettings settings;
+  settings.seed = reading("seed", [&] {
+                    return arguments.integer("seed", {0, INT64_MAX});
+                  }).value_or(0);
+  for (const Key& key : kKeys)
+    reading(key.option.name, [&] { read_key(arguments, key, settings); });
+  if (!arguments.has("task")) settings.task.clear();
+  check_train_settings({typed, given, arguments}, settings);
   if (settings.lr_decay_iters == 0) settings.lr_decay_iters = settings.max_iters;
   return settings;
 }
@@ -192,10 +167,9 @@ void check_unchanged(const io::Json& before, const io::Json& now, const std::str
         kKeys, [&](const Key& entry) { return typed_name(entry.option.name) == name; });
     if (key != kKeys.end() && key->may_change) continue;
     const io::Json* old = before.find(name);
-    if (old != nullptr && text_of(*old) == text_of(value)) continue;
+    if (text_of(*old) == text_of(value)) continue;
     throw Error(ErrorKind::bad_input, path, name,
-                "was " + (old == nullptr ? "not there" : io::json_text(*old)) + " and is now " +
-                    io::json_text(value) +
+                "was " + io::json_text(*old) + " and is now " + io::json_text(value) +
                     "; a run that is resumed keeps what it was started with");
   }
 }

@@ -10,7 +10,7 @@
 namespace headlight::cli {
 
 struct TrainSettings {
-  std::string task, data, valid, source, target, tokenizer, init, encoding;
+  std::string preset, task, data, valid, source, target, tokenizer, init, encoding;
   // The model. 0 stands for "as the other keys say".
   int64_t n_layer = 0, n_encoder_layer = 0, n_decoder_layer = 0, n_head = 0, n_embd = 0, d_ff = 0;
   int64_t block_size = 0;
@@ -35,11 +35,12 @@ extern const std::span<const Option> kTrainOptions;
 // that is resumed was started with, the preset, the task's own defaults. Throws Error(usage) for
 // values that no run can have, Error(bad_input) when they come from a file.
 TrainSettings read_train_settings(Arguments arguments, base::FileSystem& files,
-                                  const io::Json* resumed, int64_t seed);
+                                  const io::Json* resumed);
 
 // All keys with their values; what run.json holds.
 io::Json settings_json(const TrainSettings& settings);
-// Throws Error(bad_input) naming a key that may not change while a run is resumed and has.
+// Throws Error(bad_input) naming a key that may not change while a run is resumed and has. Both
+// hold all keys.
 void check_unchanged(const io::Json& before, const io::Json& now, const std::string& path);
 
 }  // namespace headlight::cli

@@ -19,7 +19,7 @@ struct TrainSetup {
   std::unique_ptr<train::Task> task;
   std::vector<data::Pair> samples;  // validation sentences whose translation shows how it goes
   std::string data_text;            // "1003854 tokens to train on, 111540 to validate"
-  std::string data_sum;             // changes when the data do
+  std::string data_sum;             // changes when the tokens do
 };
 
 // Throws Error(bad_input) for data that the settings do not fit, Error(out_of_memory) before
@@ -27,6 +27,6 @@ struct TrainSetup {
 TrainSetup make_train_setup(base::FileSystem& files, const TrainSettings& settings);
 
 // How a run learns.
-train::TrainerOptions trainer_options(const TrainSettings& settings, int64_t model_width);
+train::TrainerOptions trainer_options(const TrainSettings& settings, const models::Model& model);
 
 }  // namespace headlight::cli

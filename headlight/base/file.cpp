@@ -44,6 +44,9 @@ const char* name_of(FileStatus::Kind kind) {
                   " bytes and shrank while it was read");
 }
 
+// Of disk or memory.
+bool is_shortage(int number) { return number == ENOSPC || number == EDQUOT || number == ENOMEM; }
+
 // Without O_NONBLOCK the opening of a pipe would wait for a writer.
 constexpr int kReadFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
@@ -88,13 +91,12 @@ class FileInput : public Input {
 void throw_read_error(const std::string& path, int number) {
   ErrorKind kind = ErrorKind::bad_input;
   if (number == EMFILE || number == ENFILE) kind = ErrorKind::failed;
-  if (number == ENOMEM) kind = ErrorKind::out_of_memory;
+  if (is_shortage(number)) kind = ErrorKind::out_of_memory;
   throw Error(kind, kReading, path, text_of(number));
 }
 
 void throw_write_error(const std::string& path, int number) {
-  const bool is_full = number == ENOSPC || number == EDQUOT || number == ENOMEM;
-  throw Error(is_full ? ErrorKind::out_of_memory : ErrorKind::failed, kWriting, path,
+  throw Error(is_shortage(number) ? ErrorKind::out_of_memory : ErrorKind::failed, kWriting, path,
               text_of(number));
 }
 
@@ -124,7 +126,9 @@ std::string read_all(const Input& input, uint64_t limit) {
 
 bool exists(FileSystem& files, const std::string& path) {
   FileStatus status;
-  return files.path_status(path, status) == 0;
+  const int result = files.path_status(path, status);
+  if (result < 0 && result != -ENOENT && result != -ENOTDIR) throw_read_error(path, -result);
+  return result == 0;
 }
 
 std::vector<std::string> list_directory(FileSystem& files, const std::string& path) {
@@ -135,6 +139,12 @@ std::vector<std::string> list_directory(FileSystem& files, const std::string& pa
   return names;
 }
 
+std::string directory_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
 void make_directories(FileSystem& files, const std::string& path) {
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
@@ -143,6 +153,7 @@ void make_directories(FileSystem& files, const std::string& path) {
     const bool is_there = files.path_status(part, status) == 0;
     if (is_there && status.kind != FileStatus::Kind::directory) throw_write_error(part, ENOTDIR);
     if (!is_there) throw_write_error(part, result < 0 ? -result : ENOENT);
+    if (result == 0) sync_directory(files, directory_of(part));
     if (end == std::string::npos) return;
   }
 }

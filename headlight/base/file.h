@@ -95,15 +95,20 @@ class Output {
 void write_file(FileSystem& files, const std::string& path,
                 const std::function<void(Output&)>& fill);
 void write_file(FileSystem& files, const std::string& path, std::string_view bytes);
+// Whether a file's name is that of such a temporary file; a killed process may leave one.
+bool is_temporary(std::string_view name);
 
+// Whether something has this name. Throws Error(bad_input) when the system cannot tell.
 bool exists(FileSystem& files, const std::string& path);
 // Names in the directory, sorted. Throws Error(bad_input).
 std::vector<std::string> list_directory(FileSystem& files, const std::string& path);
-// Makes the directory and those above it, where they are not there yet. These throw Error(failed)
-// or Error(out_of_memory).
+// Makes the directory and those above it, where they are not there yet, and syncs those that they
+// are made in. These throw Error(failed) or Error(out_of_memory).
 void make_directories(FileSystem& files, const std::string& path);
 void remove_file(FileSystem& files, const std::string& path);
 void rename_file(FileSystem& files, const std::string& from, const std::string& to);
+// What stands before the last slash; "." without one.
+std::string directory_of(const std::string& path);
 // Makes the names in a directory durable: what was renamed or removed in it stays so after a crash.
 void sync_directory(FileSystem& files, const std::string& path);
 

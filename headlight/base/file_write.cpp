@@ -14,13 +14,10 @@ namespace {
 constexpr int kMaxLinks = 40;  // as the system's own limit
 constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
-using Fill = std::function<void(Output&)>;
+constexpr const char* kTemporaryStart = ".headlight-";
+constexpr const char* kTemporaryEnd = ".tmp";
 
-std::string directory_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
+using Fill = std::function<void(Output&)>;
 
 void check(int64_t result, const std::string& path) {
   if (result < 0) throw_write_error(path, static_cast<int>(-result));
@@ -76,8 +73,8 @@ Destination destination_of(FileSystem& files, const std::string& path) {
 std::string temporary_name(const Destination& destination) {
   static std::atomic<unsigned> counter{0};
   const auto time = std::chrono::system_clock::now().time_since_epoch().count();
-  return directory_of(destination.path) + "/.headlight-" + std::to_string(::getpid()) + "-" +
-         std::to_string(time) + "-" + std::to_string(counter.fetch_add(1)) + ".tmp";
+  return directory_of(destination.path) + "/" + kTemporaryStart + std::to_string(::getpid()) + "-" +
+         std::to_string(time) + "-" + std::to_string(counter.fetch_add(1)) + kTemporaryEnd;
 }
 
 // Removes the file unless it took the destination's name.
@@ -155,6 +152,10 @@ void write_file(FileSystem& files, const std::string& path,
 
 void write_file(FileSystem& files, const std::string& path, std::string_view bytes) {
   write_file(files, path, [&](Output& output) { output.write(bytes); });
+}
+
+bool is_temporary(std::string_view name) {
+  return name.starts_with(kTemporaryStart) && name.ends_with(kTemporaryEnd);
 }
 
 void sync_directory(FileSystem& files, const std::string& path) {

@@ -1,12 +1,10 @@
 // Writing and reading checkpoints. The manifest is the one file that says which others count.
 #include "headlight/train/checkpoint.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#include <algorithm>
 #include <array>
 #include <cmath>
+
+#include "headlight/train/byte_sum.h"
 
 namespace headlight::train {
 namespace {
@@ -48,6 +46,15 @@ int64_t integer_field(const io::Json& json, const std::string& path, std::string
   return *value;
 }
 
+// Before the first evaluation there is no loss: null.
+io::Json loss_json(double loss) { return std::isfinite(loss) ? io::Json(loss) : io::Json(); }
+double loss_field(const io::Json& json, const std::string& path, std::string_view key) {
+  const io::Json& value = field(json, path, key);
+  if (value.is_null()) return std::numeric_limits<double>::infinity();
+  if (const auto loss = value.number()) return *loss;
+  throw Error(ErrorKind::bad_input, path, key, "must be a number or null");
+}
+
 Progress progress_of(const io::Json& manifest, const std::string& path) {
   if (const int64_t version = integer_field(manifest, path, "version"); version != kVersion) {
     throw Error(
@@ -56,15 +63,11 @@ Progress progress_of(const io::Json& manifest, const std::string& path) {
   }
   Progress progress{
       .step = integer_field(manifest, path, "step"),
+      .evaluated_step = integer_field(manifest, path, "evaluated_step"),
       .best_step = integer_field(manifest, path, "best_step"),
       .evaluations_since_best = integer_field(manifest, path, "evaluations_since_best")};
-  // Before the first evaluation there is no best loss: null.
-  const io::Json& best = field(manifest, path, "best_valid_loss");
-  if (const auto loss = best.number()) {
-    progress.best_loss = *loss;
-  } else if (!best.is_null()) {
-    throw Error(ErrorKind::bad_input, path, "best_valid_loss", "must be a number or null");
-  }
+  progress.valid_loss = loss_field(manifest, path, "valid_loss");
+  progress.best_loss = loss_field(manifest, path, "best_valid_loss");
   return progress;
 }
 
@@ -91,27 +94,20 @@ void check_files(base::FileSystem& files, const io::Json& manifest, const std::s
 
 }  // namespace
 
-std::string file_sum(base::FileSystem& files, const std::string& path) {
-  constexpr size_t kPiece = size_t{1} << 20;
-  const auto input = base::open_input(files, path);
-  std::vector<std::byte> piece(kPiece);
-  XXH64_state_t state;
-  XXH64_reset(&state, 0);
-  for (uint64_t offset = 0; offset < input->size(); offset += kPiece) {
-    const size_t count = static_cast<size_t>(std::min<uint64_t>(kPiece, input->size() - offset));
-    input->read(offset, std::span(piece).first(count));
-    XXH64_update(&state, piece.data(), count);
-  }
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[XXH64_digest(&state) >> shift & 15];
-  return text;
-}
-
 Checkpoints::Checkpoints(base::FileSystem& files, std::string folder)
     : files_(files), folder_(std::move(folder)) {}
 
 void Checkpoints::save(Trainer& trainer) {
+  try {
+    write(trainer);
+  } catch (const Error& error) {
+    // Not being able to read back what was just written is no fault of the user's files.
+    if (error.kind() == ErrorKind::bad_input) throw error.with_kind(ErrorKind::failed);
+    throw;
+  }
+}
+
+void Checkpoints::write(Trainer& trainer) {
   const Progress& progress = trainer.progress();
   const std::string weights = weights_name(progress.step), state = state_name(progress.step);
   base::make_directories(files_, folder_ + "/checkpoint");
@@ -119,12 +115,13 @@ void Checkpoints::save(Trainer& trainer) {
   io::write_safetensors(files_, path(state), tensors_of(trainer.optimizer().state()));
   if (progress.best_step == progress.step && progress.step > 0)
     models::save_model(files_, folder_, trainer.model());
-  const bool has_best = std::isfinite(progress.best_loss);
   const io::Json manifest =
       io::Json::Object{{"format", "headlight-checkpoint"},
                        {"version", kVersion},
                        {"step", progress.step},
-                       {"best_valid_loss", has_best ? io::Json(progress.best_loss) : io::Json()},
+                       {"evaluated_step", progress.evaluated_step},
+                       {"valid_loss", loss_json(progress.valid_loss)},
+                       {"best_valid_loss", loss_json(progress.best_loss)},
                        {"best_step", progress.best_step},
                        {"evaluations_since_best", progress.evaluations_since_best},
                        {"files", io::Json::Array{entry_of(files_, path(weights), weights),
@@ -150,11 +147,13 @@ bool Checkpoints::restore(Trainer& trainer) {
 
 // What earlier steps and interrupted writes have left.
 void Checkpoints::remove_all_but(int64_t step) {
+  for (const std::string& name : base::list_directory(files_, folder_)) {
+    if (base::is_temporary(name)) base::remove_file(files_, folder_ + "/" + name);
+  }
   for (const std::string& name : base::list_directory(files_, folder_ + "/checkpoint")) {
-    const bool is_ours = name.starts_with("model-") || name.starts_with("optimizer-") ||
-                         (name.starts_with(".headlight-") && name.ends_with(".tmp"));
-    if (!is_ours || name == weights_name(step) || name == state_name(step)) continue;
-    base::remove_file(files_, path(name));
+    const bool is_ours = name.starts_with("model-") || name.starts_with("optimizer-");
+    if (name == weights_name(step) || name == state_name(step)) continue;
+    if (is_ours || base::is_temporary(name)) base::remove_file(files_, path(name));
   }
 }
 

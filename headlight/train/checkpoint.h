@@ -2,7 +2,6 @@
 // leaves the one before or the one after.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "headlight/train/trainer.h"
@@ -30,13 +29,11 @@ class Checkpoints {
 
  private:
   std::string path(const std::string& name) const { return folder_ + "/checkpoint/" + name; }
+  void write(Trainer& trainer);
   void remove_all_but(int64_t step);
 
   base::FileSystem& files_;
   std::string folder_;
 };
-
-// XXH64 of a file's bytes, as 16 hexadecimal digits.
-std::string file_sum(base::FileSystem& files, const std::string& path);
 
 }  // namespace headlight::train

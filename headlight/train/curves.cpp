@@ -29,6 +29,16 @@ double round_step(double range, int count) {
   return 10 * power;
 }
 
+// The last is always among them.
+std::vector<LogPoint> thinned(const std::vector<LogPoint>& points) {
+  if (points.size() <= kMostPoints) return points;
+  std::vector<LogPoint> some;
+  for (size_t i = 0; i < kMostPoints; ++i) {
+    some.push_back(points[i * (points.size() - 1) / (kMostPoints - 1)]);
+  }
+  return some;
+}
+
 class Plot {
  public:
   Plot(const std::vector<LogPoint>& training, const std::vector<LogPoint>& validation) {
@@ -66,9 +76,8 @@ class Plot {
 
   std::string line(const std::vector<LogPoint>& points, const std::string& name) const {
     std::string text = "<polyline class=\"" + name + "\" points=\"";
-    const size_t skip = std::max<size_t>(1, points.size() / kMostPoints);
-    for (size_t i = 0; i < points.size(); i += skip) {
-      text += x(static_cast<double>(points[i].step)) + "," + y(points[i].loss) + " ";
+    for (const LogPoint& point : points) {
+      text += x(static_cast<double>(point.step)) + "," + y(point.loss) + " ";
     }
     return text + "\"/>\n";
   }
@@ -108,8 +117,10 @@ text.training { fill: #778899 }
 
 }  // namespace
 
-std::string curves_svg(const std::vector<LogPoint>& training,
-                       const std::vector<LogPoint>& validation) {
+std::string curves_svg(const std::vector<LogPoint>& all_training,
+                       const std::vector<LogPoint>& all_validation) {
+  const std::vector<LogPoint> training = thinned(all_training);
+  const std::vector<LogPoint> validation = thinned(all_validation);
   const Plot plot(training, validation);
   std::string text = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " +
                      number_text(kWidth, 0) + " " + number_text(kHeight, 0) + "\">\n";

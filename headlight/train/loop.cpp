@@ -11,29 +11,31 @@ class Loop {
       : trainer_(trainer), checkpoints_(checkpoints), options_(options), events_(events) {}
 
   Outcome run() {
-    while (trainer_.progress().step < options_.max_iters) {
-      const StepResult result = trainer_.step();
-      if (events_.step) events_.step(result);
-      if (is_evaluated(result.step)) {
+    // A run that is resumed may stand where an evaluation is due.
+    while (true) {
+      if (is_evaluation_due()) {
         evaluate();
         save();
-        if (options_.patience > 0 &&
-            trainer_.progress().evaluations_since_best >= options_.patience) {
-          return Outcome::no_more_progress;
-        }
       }
-      if (result.step < options_.max_iters && events_.interrupted && events_.interrupted()) {
-        if (!is_evaluated(result.step)) save();
+      const Progress& progress = trainer_.progress();
+      if (options_.patience > 0 && progress.evaluations_since_best >= options_.patience)
+        return Outcome::no_more_progress;
+      if (progress.step >= options_.max_iters) return Outcome::finished;
+      const StepResult result = trainer_.step();
+      if (events_.step) events_.step(result);
+      if (events_.interrupted && events_.interrupted()) {
+        save();
         return Outcome::interrupted;
       }
     }
-    return Outcome::finished;
   }
 
  private:
-  bool is_evaluated(int64_t step) const {
-    return step == options_.max_iters ||
-           (options_.eval_interval > 0 && step % options_.eval_interval == 0);
+  bool is_evaluation_due() const {
+    const Progress& progress = trainer_.progress();
+    if (progress.step == progress.evaluated_step) return false;
+    return progress.step >= options_.max_iters ||
+           (options_.eval_interval > 0 && progress.step % options_.eval_interval == 0);
   }
 
   void evaluate() {
@@ -42,13 +44,10 @@ class Loop {
   }
 
   void save() {
-    const auto write = [this] { checkpoints_.save(trainer_); };
-    if (events_.saving) {
-      events_.saving(write);
-    } else {
-      write();
-    }
-    if (events_.checkpoint) events_.checkpoint(trainer_.progress().step);
+    const int64_t step = trainer_.progress().step;
+    if (events_.saving) events_.saving(step);
+    checkpoints_.save(trainer_);
+    if (events_.checkpoint) events_.checkpoint(step);
   }
 
   Trainer& trainer_;

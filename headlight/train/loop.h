@@ -17,17 +17,17 @@ struct LoopOptions {
 struct LoopEvents {
   std::function<void(const StepResult&)> step = {};
   std::function<void(int64_t step, double valid_loss)> evaluation = {};
+  // Before a checkpoint is written: what is kept beside it is never behind it.
+  std::function<void(int64_t step)> saving = {};
   std::function<void(int64_t step)> checkpoint = {};
   // Asked after each step; true: save and leave.
   std::function<bool()> interrupted = {};
-  // Around what must not be cut short: saving.
-  std::function<void(const std::function<void()>& save)> saving = {};
 };
 
 enum class Outcome { finished, no_more_progress, interrupted };
 
-// Goes on from where the trainer stands. The last step is always evaluated and saved. Throws what
-// steps and saves throw; the last checkpoint is then as it was.
+// Goes on from where the trainer stands; a run that was over is still over. The last step is always
+// evaluated and saved. Throws what steps and saves throw; the last checkpoint is then as it was.
 Outcome run_loop(Trainer& trainer, Checkpoints& checkpoints, const LoopOptions& options,
                  const LoopEvents& events);
 

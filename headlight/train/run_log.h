@@ -15,7 +15,8 @@ struct LogPoint {
 
 class RunLog {
  public:
-  // Lines that stand in the folder's log up to `last_step` are kept.
+  // Lines that stand in the folder's log up to `last_step` are kept, but not that it was done.
+  // Throws Error(bad_input) with the line that is no event.
   RunLog(base::FileSystem& files, const std::string& folder, int64_t last_step);
 
   // An event: an object with "event" and "step"; "train_loss" and "valid_loss" become points.

@@ -4,6 +4,7 @@
 // step's number alone, so a resumed run goes on with the bits of an uninterrupted one.
 #pragma once
 
+#include "headlight/train/byte_sum.h"
 #include "headlight/train/checkpoint.h"
 #include "headlight/train/curves.h"
 #include "headlight/train/loop.h"

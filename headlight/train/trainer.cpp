@@ -28,33 +28,30 @@ Trainer::Trainer(base::ThreadPool& threads, models::Model& model, Task& task,
       options_(options),
       optimizer_(model.parameters(), options.optimizer) {}
 
-// The gradients of step number `step` (from 0), left in the parameters; returns its loss.
-double Trainer::learn(int64_t step, int64_t& tokens) {
+// Adds the share that batch `number` of the run has in its step's gradients to the parameters'.
+Trainer::Learned Trainer::learn(int64_t number) {
   const auto share = 1.0F / static_cast<float>(options_.accumulation);
-  double loss = 0;
-  for (int64_t part = 0; part < options_.accumulation; ++part) {
-    const int64_t number = step * options_.accumulation + part;
-    const models::Batch batch = task_.batch(number);
-    autograd::Tape tape;
-    autograd::Context context{.threads = threads_,
-                              .arena = arena_,
-                              .tape = &tape,
-                              .random = {options_.seed, static_cast<uint64_t>(number)},
-                              .training = true};
-    const autograd::Value mean = model_.loss(context, batch, options_.label_smoothing);
-    loss += static_cast<double>(mean.data().data<float>()[0]) /
-            static_cast<double>(options_.accumulation);
-    tokens += tokens_read(batch);
-    tape.backward(context, mean, tensor::Tensor::of(mean.shape(), {share}));
-  }
-  return loss;
+  const models::Batch batch = task_.batch(number);
+  autograd::Tape tape;
+  autograd::Context context{.threads = threads_,
+                            .arena = arena_,
+                            .tape = &tape,
+                            .random = {options_.seed, static_cast<uint64_t>(number)},
+                            .training = true};
+  const autograd::Value mean = model_.loss(context, batch, options_.label_smoothing);
+  tape.backward(context, mean, tensor::Tensor::of(mean.shape(), {share}));
+  return {static_cast<double>(mean.data().data<float>()[0]), tokens_read(batch)};
 }
 
 StepResult Trainer::step() {
   const auto start = std::chrono::steady_clock::now();
   StepResult result{.step = progress_.step + 1,
                     .learning_rate = optim::learning_rate_at(options_.schedule, progress_.step)};
-  result.loss = learn(progress_.step, result.tokens);
+  for (int64_t part = 0; part < options_.accumulation; ++part) {
+    const Learned learned = learn(progress_.step * options_.accumulation + part);
+    result.loss += learned.loss / static_cast<double>(options_.accumulation);
+    result.tokens += learned.tokens;
+  }
   if (!std::isfinite(result.loss)) {
     optimizer_.clear_gradients();
     refuse(result.step, "the loss", result.loss);
@@ -69,18 +66,22 @@ StepResult Trainer::step() {
 }
 
 double Trainer::rehearse() {
-  int64_t tokens = 0;
-  learn(progress_.step, tokens);  // the first takes memory from the system
-  optimizer_.clear_gradients();
-  const auto start = std::chrono::steady_clock::now();
-  learn(progress_.step, tokens);
-  optimizer_.clear_gradients();
-  return seconds_since(start);
+  constexpr double kLong = 0.5;  // then memory that is taken from the system hardly counts
+  double seconds = 0;
+  for (int attempt = 0; attempt < 2 && seconds < kLong; ++attempt) {
+    const auto start = std::chrono::steady_clock::now();
+    learn(progress_.step * options_.accumulation);
+    seconds = seconds_since(start);
+    optimizer_.clear_gradients();
+  }
+  return seconds * static_cast<double>(options_.accumulation);
 }
 
 double Trainer::evaluate() {
   const double loss = validation_loss(threads_, arena_, model_, task_);
   if (!std::isfinite(loss)) refuse(progress_.step, "the validation loss", loss);
+  progress_.evaluated_step = progress_.step;
+  progress_.valid_loss = loss;
   if (loss < progress_.best_loss) {
     progress_.best_loss = loss;
     progress_.best_step = progress_.step;

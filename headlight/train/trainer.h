@@ -27,8 +27,10 @@ struct StepResult {
 
 // Where a run stands, with the weights and the optimizer's state all that a checkpoint needs.
 struct Progress {
-  int64_t step = 0;                                            // steps done
-  double best_loss = std::numeric_limits<double>::infinity();  // of the validation set
+  int64_t step = 0;                                             // steps done
+  int64_t evaluated_step = 0;                                   // the last one
+  double valid_loss = std::numeric_limits<double>::infinity();  // of the validation set then
+  double best_loss = std::numeric_limits<double>::infinity();
   int64_t best_step = 0;
   int64_t evaluations_since_best = 0;
 };
@@ -42,7 +44,7 @@ class Trainer {
   // Reads the next batches, goes backwards, changes the weights. Throws Error(failed) when the loss
   // or the gradients are not finite; weights and progress are then as they were.
   StepResult step();
-  // The first step's work without its change, for measuring.
+  // How many seconds a step will take: the next batch's work is done, without its change.
   double rehearse();
   // Mean loss per target of the validation set; takes note of the best. Throws as step() does.
   double evaluate();
@@ -55,7 +57,11 @@ class Trainer {
   size_t peak_bytes() const { return arena_.peak_bytes(); }
 
  private:
-  double learn(int64_t step, int64_t& tokens);
+  struct Learned {
+    double loss = 0;
+    int64_t tokens = 0;
+  };
+  Learned learn(int64_t number);
 
   base::ThreadPool& threads_;
   models::Model& model_;

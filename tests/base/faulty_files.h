@@ -74,6 +74,14 @@ class FaultyFiles : public base::FileSystem {
     const int problem = step("remove", path);
     return problem ? problem : FileSystem::remove(path);
   }
+  int make_directory(const std::string& path) override {
+    const int problem = step("make_directory", path);
+    return problem ? problem : FileSystem::make_directory(path);
+  }
+  int list(const std::string& path, std::vector<std::string>& names) override {
+    const int problem = step("list", path);
+    return problem ? problem : FileSystem::list(path, names);
+  }
 
  private:
   // 0, or the negative errno with which the operation fails. What fails is not in the log.
