@@ -19,8 +19,8 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr std::array kCommands = {&kAttend,   &kBench,    &kForward,   &kInfo,  &kTrain,
-                                  &kTokenize, &kGenerate, &kTranslate, &kEmbed, &kEvaluate};
+constexpr std::array kCommands = {&kTrain,   &kGenerate, &kTranslate, &kEvaluate, &kEmbed,
+                                  &kForward, &kTokenize, &kInfo,      &kAttend,   &kBench};
 
 constexpr std::array<std::string_view, 4> kLanguages = {"en", "tr", "az", "ko"};
 
@@ -48,18 +48,20 @@ constexpr ExitCode kExitCodes[] = {{ErrorKind::usage, 2},
 
 std::string overview() {
   std::string text =
-      "Headlight: multi-head attention on your own arrays, with every intermediate and gradient.\n"
+      "Headlight: train, run and look into multi-head-attention models on CPUs.\n"
       "\n"
-      "  headlight attend --query x.npy --heads 4 --causal    attend, print the result\n"
-      "  headlight attend --help                              what it can do, examples first\n"
-      "  headlight bench --quick                              how fast it is here\n"
+      "  headlight train --task lm --data text.txt --out model   a GPT on your own text\n"
+      "  headlight generate model --prompt \"Once\"                what it writes\n"
+      "  headlight translate thrones --text \"When you play the game of thrones\"\n"
+      "                                                          a model that comes with it\n"
+      "  headlight COMMAND --help                                what it can do, examples first\n"
       "\n"
       "Usage: headlight COMMAND [OPTIONS]\n"
       "\n"
       "Commands:\n";
   for (const Command* command : kCommands) {
     std::string name = "  " + std::string(command->name);
-    name.resize(12, ' ');
+    name.resize(13, ' ');
     text.append(name).append(command->summary).append("\n");
   }
   return text + "\nOptions of every command:\n" + option_table(kEverywhere) +

@@ -1,0 +1,101 @@
+// Models that come with the program: they are there, they work without any file, and their training
+// command gives them again.
+#include <gtest/gtest.h>
+
+#include "headlight/io/io.h"
+#include "headlight/kernels/kernels.h"
+#include "tests/base/temporary_folder.h"
+#include "tests/cli/program.h"
+
+namespace headlight::test {
+namespace {
+
+std::string source_path(const std::string& path) {
+  return std::string(HEADLIGHT_SOURCE_DIR) + "/apps/cli/embedded/" + path;
+}
+
+std::string bytes_of(const std::string& path) {
+  return base::read_all(*base::open_input(base::real_files(), path), uint64_t{1} << 30);
+}
+
+TEST(Embedded, models_are_listed_by_info) {
+  const ProgramRun run = run_program({"info"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  EXPECT_NE(run.output.find("thrones\n"), std::string::npos) << run.output;
+  const ProgramRun json = run_program({"info", "--json"});
+  EXPECT_NE(io::parse_json(json.output, "info").find("models"), nullptr);
+}
+
+TEST(Embedded, models_are_described_like_folders) {
+  const ProgramRun run = run_program({"info", "thrones", "--json"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  const io::Json document = io::parse_json(run.output, "info");
+  EXPECT_EQ(*document.find("model_type")->text(), "headlight-seq2seq");
+  EXPECT_EQ(*document.find("tokenizer")->text(), "tokenizer.json");
+}
+
+TEST(Embedded, thrones_continues_its_three_sentences) {
+  const ProgramRun run =
+      run_program({"translate", "thrones", "--text", "When you play the game of thrones"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  EXPECT_EQ(run.output, "you win or you die\n");
+  EXPECT_EQ(
+      run_program({"translate", "thrones", "--text", "When the sun rises over the sea"}).output,
+      "the boats come home\n");
+}
+
+TEST(Embedded, a_name_that_is_neither_folder_nor_model_names_those_there_are) {
+  const ProgramRun run = run_program({"info", "thornes"});
+  EXPECT_EQ(run.code, 3);
+  EXPECT_NE(run.errors.find("thrones"), std::string::npos) << run.errors;
+}
+
+TEST(Embedded, a_folder_of_the_same_name_comes_first) {
+  const TemporaryFolder folder;
+  const ProgramRun run = run_program({"info", folder.path()});
+  EXPECT_EQ(run.code, 3) << "an empty folder is no model";
+  EXPECT_NE(run.errors.find("config.json"), std::string::npos) << run.errors;
+}
+
+// The words of the command are those of apps/cli/embedded/train.
+std::vector<std::string> training_command(const std::string& model, const std::string& folder) {
+  const std::string script = bytes_of(source_path("train"));
+  const std::string out = "--out \"$folder/" + model + "\"";
+  const size_t end = script.find(out);
+  const size_t begin = script.rfind("\"$program\" ", end) + 11;
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : script.substr(begin, end - begin)) {
+    if (c != ' ' && c != '\n') {
+      word += c;
+    } else if (!word.empty()) {
+      if (word != "\\") words.push_back(word);
+      word.clear();
+    }
+  }
+  for (std::string& each : words) {
+    if (each.starts_with("\"$here/")) each = source_path(each.substr(7, each.size() - 8));
+  }
+  words.insert(words.end(), {"--out", folder});
+  return words;
+}
+
+TEST(Embedded, thrones_is_what_its_training_command_gives) {
+  const TemporaryFolder folder;
+  const std::string out = folder.path() + "/thrones";
+  std::vector<std::string> command = training_command("thrones", out);
+  const ProgramRun run = run_program(command);
+  ASSERT_EQ(run.code, 0) << run.errors;
+  EXPECT_EQ(bytes_of(out + "/tokenizer.json"), bytes_of(source_path("thrones/tokenizer.json")));
+  EXPECT_EQ(bytes_of(out + "/config.json"), bytes_of(source_path("thrones/config.json")));
+  EXPECT_EQ(run_program({"translate", out, "--text", "When you play the game of thrones"}).output,
+            "you win or you die\n");
+  if (kernels::simd_target() != "avx512")
+    GTEST_SKIP() << "weights were trained with AVX-512, this machine has "
+                 << kernels::simd_target();
+  EXPECT_EQ(bytes_of(out + "/model.safetensors"),
+            bytes_of(source_path("thrones/model.safetensors")));
+}
+
+}  // namespace
+}  // namespace headlight::test
