@@ -114,7 +114,7 @@ std::string model_folder(base::FileSystem& files, std::string argument) {
   std::string names;
   for (const std::string& name : embedded_models()) names += (names.empty() ? "" : ", ") + name;
   throw Error(ErrorKind::bad_input, "model", argument,
-              "there is no such folder; models that come with the program are " + names);
+              "there is no such file or folder; models that come with the program are " + names);
 }
 
 }  // namespace headlight::cli

@@ -203,8 +203,7 @@ TEST_F(PublishedModel, is_described_by_info) {
   EXPECT_EQ(document.find("context_length")->integer(), 11);
   EXPECT_TRUE(document.find("tokenizer")->is_null());
   EXPECT_EQ(document.find("attentions")->array()->size(), 3u);
-  expect_one_line(run_program({"info", folder_ / "none"}), 3, "there is no such folder");
-  expect_one_line(run_program({"info"}), 2, "MODEL: is missing");
+  expect_one_line(run_program({"info", folder_ / "none"}), 3, "there is no such file or folder");
 }
 
 // Words of a command line after `forward`; GPT and SEQ are folders, files lie beside them.
