@@ -122,7 +122,7 @@ class Training {
                   {"parameters", parameters},
                   {"data", setup_.data_text},
                   {"steps", left},
-                  {"memory", base::memory_text(weights + trainer_.peak_bytes())},
+                  {"memory", base::memory_text(weights + trainer_.arena().peak_bytes())},
                   {"estimated_seconds", std::round(seconds * static_cast<double>(left))}});
   }
 

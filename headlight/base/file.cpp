@@ -150,9 +150,9 @@ void make_directories(FileSystem& files, const std::string& path) {
     const std::string part = path.substr(0, end);
     const int result = files.make_directory(part);
     FileStatus status;
-    const bool is_there = files.path_status(part, status) == 0;
-    if (is_there && status.kind != FileStatus::Kind::directory) throw_write_error(part, ENOTDIR);
-    if (!is_there) throw_write_error(part, result < 0 ? -result : ENOENT);
+    const int seen = files.path_status(part, status);
+    if (seen < 0) throw_write_error(part, result < 0 && result != -EEXIST ? -result : -seen);
+    if (status.kind != FileStatus::Kind::directory) throw_write_error(part, ENOTDIR);
     if (result == 0) sync_directory(files, directory_of(part));
     if (end == std::string::npos) return;
   }

@@ -53,8 +53,8 @@ class Trainer {
   void set_progress(const Progress& progress) { progress_ = progress; }
   optim::Optimizer& optimizer() noexcept { return optimizer_; }
   models::Model& model() noexcept { return model_; }
-  // Held by activations, gradients and scratch at most so far.
-  size_t peak_bytes() const { return arena_.peak_bytes(); }
+  // Of activations and scratch.
+  const tensor::Arena& arena() const noexcept { return arena_; }
 
  private:
   struct Learned {

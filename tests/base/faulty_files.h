@@ -1,6 +1,9 @@
 // Files whose n-th operation fails or does less than asked, and that remember what was done.
 #pragma once
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <map>
@@ -13,9 +16,11 @@ namespace headlight::test {
 
 class FaultyFiles : public base::FileSystem {
  public:
-  static constexpr int kShort = -1;  // not an errno: a read or write of half the bytes
+  // Not errnos: a read or write of half the bytes; the end of the process instead of the operation.
+  static constexpr int kShort = -1;
+  static constexpr int kKilled = -2;
 
-  // The operation with this number (from 0) fails with the errno, or is short.
+  // The operation with this number (from 0) fails with the errno, or is short, or the last.
   void fail(int operation, int number) {
     failing_ = operation;
     number_ = number;
@@ -50,10 +55,8 @@ class FaultyFiles : public base::FileSystem {
     if (problem) return problem;
     return FileSystem::write(file, bytes.first(is_short() ? (bytes.size() + 1) / 2 : bytes.size()));
   }
-  int sync(int file) override {
-    const int problem = step("sync", names_[file]);
-    return problem ? problem : FileSystem::sync(file);
-  }
+  // The power stays on, so there is no need to wait for the disk.
+  int sync(int file) override { return step("sync", names_[file]); }
   int status(int file, base::FileStatus& status) override {
     const int problem = step("status", names_[file]);
     return problem ? problem : FileSystem::status(file, status);
@@ -87,6 +90,7 @@ class FaultyFiles : public base::FileSystem {
   // 0, or the negative errno with which the operation fails. What fails is not in the log.
   int step(const std::string& verb, const std::string& path) {
     current_ = count_++;
+    if (current_ == failing_ && number_ == kKilled) kill(getpid(), SIGKILL);
     if (current_ == failing_ && number_ != kShort) return -number_;
     const size_t slash = path.rfind('/');
     const std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
