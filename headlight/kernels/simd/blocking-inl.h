@@ -27,7 +27,7 @@ constexpr int64_t kShallowDepth = 256;
 // Blocks of c: enough of them for the threads, each of so many tiles of rows and multiply-adds that
 // it is worth a task.
 constexpr int64_t kEnoughTasks = 16;
-constexpr int64_t kBlockTiles = 4;
+constexpr int64_t kBlockTiles = 2;
 constexpr int64_t kTaskWork = 1 << 19;
 // Where a is rearranged: tiles at once (about a megabyte), and panels they meet, to be worth it.
 constexpr int64_t kPackedTiles = 24;
