@@ -87,7 +87,7 @@ Program::Program(const std::vector<std::string>& arguments, const Surroundings& 
 
 Program::~Program() {
   if (process_ > 0) {
-    kill(process_, SIGKILL);
+    kill();
     finish();
   }
   unlink(output_path_.c_str());
@@ -109,11 +109,13 @@ bool Program::send(int signal) {
     const size_t caught = status.find("SigCgt:");
     if (caught == std::string::npos) return false;
     const auto mask = std::strtoull(status.c_str() + caught + 7, nullptr, 16);
-    if ((mask >> (signal - 1) & 1) != 0) return kill(process_, signal) == 0;
+    if ((mask >> (signal - 1) & 1) != 0) return ::kill(process_, signal) == 0;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return false;
 }
+
+void Program::kill() { ::kill(process_, SIGKILL); }
 
 ProgramRun run_program(const std::vector<std::string>& arguments, const Surroundings& around) {
   return Program(arguments, around).finish();

@@ -36,6 +36,8 @@ class Program {
   ProgramRun finish();
   // Waits until the program handles the signal, then sends it. False when it never does.
   bool send(int signal);
+  // At once, whatever it does.
+  void kill();
 
  private:
   pid_t process_ = -1;
