@@ -37,6 +37,10 @@ constexpr Option kOptions[] = {
 constexpr std::array<std::string_view, 5> kTasks = {"lm", "translate", "numbers", "copy",
                                                     "reverse"};
 
+int64_t beam_count(const Arguments& arguments) {
+  return arguments.integer("beam", {1, 1000}).value_or(1);
+}
+
 struct Evaluation {
   Session& session;
   LoadedModel loaded;
@@ -96,7 +100,7 @@ struct Evaluation {
     infer::OutputOptions options;
     options.ending.tokenizer = &tokenizer;
     std::vector<std::string> texts;
-    const int64_t beams = session.arguments.integer("beam", {1, 1000}).value_or(1);
+    const int64_t beams = beam_count(session.arguments);
     if (beams == 1) {
       for (auto& output : infer::greedy_outputs(context, model(), sources, options))
         texts.push_back(std::move(output.text));
@@ -129,10 +133,14 @@ std::string task_of(const Session& session, const models::Model& model) {
 void check_arguments(const Arguments& arguments) {
   const std::string task = arguments.has("task") ? arguments.choice("task", kTasks) : "";
   const bool generated = task == "numbers" || task == "copy" || task == "reverse";
-  if (generated && arguments.has("data"))
-    throw Error(ErrorKind::usage, "--data", "", "task " + task + " makes its own data");
+  for (const std::string_view option : {"data", "encoding"}) {
+    if (generated && arguments.has(option))
+      throw Error(ErrorKind::usage, arguments.source(option), "",
+                  "task " + task + " makes its own data");
+  }
   if (!generated && !arguments.has("data"))
     throw Error(ErrorKind::usage, "--data", "", "is missing: --data PATH");
+  beam_count(arguments);
 }
 
 void check_model(const models::Model& model, const std::string& task, const std::string& folder) {
@@ -148,6 +156,10 @@ void run(Session& session) {
   Evaluation evaluation{session, load_model_argument(session), base::ThreadPool(session.threads)};
   const std::string task = task_of(session, evaluation.model());
   check_model(evaluation.model(), task, evaluation.loaded.folder);
+  if (session.arguments.has("beam") && task != "translate") {
+    throw Error(session.arguments.has("task") ? ErrorKind::usage : ErrorKind::bad_input,
+                session.arguments.source("beam"), "", "has no meaning for task " + task);
+  }
   if (task == "lm") {
     evaluation.on_text();
   } else if (task == "translate") {

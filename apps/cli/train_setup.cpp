@@ -180,6 +180,7 @@ std::string sum_of(const Tokens& training, const Tokens& validation) {
 
 TrainSetup lm_setup(base::FileSystem& files, const TrainSettings& s) {
   const std::string text = text::read_text(files, s.data, s.encoding);
+  if (text.empty()) throw Error(ErrorKind::bad_input, "data", s.data, "is empty");
   const std::string other = s.valid.empty() ? "" : text::read_text(files, s.valid, s.encoding);
   data::TextSplit split{text, other};
   if (s.valid.empty()) split = data::split_text(text);

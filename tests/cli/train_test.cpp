@@ -1,0 +1,325 @@
+// `headlight train`: what it says, what it leaves, how it is resumed, which setting counts.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "tests/cli/train_runs.h"
+
+namespace headlight::test {
+namespace {
+
+// Words of a small language, so that there is something to learn.
+std::string play(int lines) {
+  std::string text;
+  for (int i = 0; i < lines; ++i) text += "so it goes, said she; " + std::to_string(i % 7) + "\n";
+  return text;
+}
+std::string pairs(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i)
+    text += "word " + std::to_string(i) + "\tsöz " + std::to_string(i) + "\tnobody\n";
+  return text;
+}
+
+double number(const io::Json& event, const std::string& key) {
+  const io::Json* value = event.find(key);
+  if (value && value->number()) return *value->number();
+  ADD_FAILURE() << key << " is missing in " << io::json_text(event);
+  return std::nan("");
+}
+
+class Training : public testing::Test {
+ protected:
+  Words small_lm(const std::string& name) {
+    return {"train", "--task",          "lm",       "--data", folder_.put("play.txt", play(60)),
+            "--out", folder_ / name,    "--preset", "tiny",   "--max_iters",
+            "20",    "--eval_interval", "10"};
+  }
+  io::Json run_json(const std::string& name) {
+    return io::parse_json(folder_.get(name + "/run.json"), name);
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Training, tells_every_event_as_a_line_of_json) {
+  const ProgramRun run = run_program(small_copy(folder_ / "run") + Words{"--json"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  EXPECT_EQ(run.errors, "");
+  std::set<std::string> names;
+  for (const io::Json& event : events_of(run.output)) {
+    names.insert(*event.find("event")->text());
+    EXPECT_TRUE(event.find("step")->integer());
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"start", "step", "eval", "checkpoint", "done"}));
+  const io::Json start = events_called("start", run.output)[0];
+  EXPECT_GT(number(start, "parameters"), 1000);
+  EXPECT_EQ(number(start, "steps"), 30);
+  EXPECT_GE(number(start, "estimated_seconds"), 0);
+  EXPECT_TRUE(start.find("data") && start.find("memory"));
+  for (const io::Json& event : events_called("step", run.output)) {
+    EXPECT_GT(number(event, "train_loss"), 0);
+    EXPECT_GT(number(event, "tokens_per_second"), 0);
+    EXPECT_GT(number(event, "learning_rate"), 0);
+  }
+  EXPECT_EQ(events_called("checkpoint", run.output).size(), 3u);
+  double best = 1e9;
+  for (const io::Json& event : events_called("eval", run.output))
+    best = std::min(best, number(event, "valid_loss"));
+  const io::Json done = events_called("done", run.output)[0];
+  EXPECT_EQ(number(done, "best_valid_loss"), best);
+  EXPECT_EQ(number(done, "valid_loss"),
+            number(events_called("eval", run.output).back(), "valid_loss"));
+  EXPECT_GE(number(done, "exact_match"), 0);
+  EXPECT_EQ(folder_.get("run/log.jsonl"), run.output);
+}
+
+TEST_F(Training, says_plainly_what_it_does_and_where_it_stands) {
+  const ProgramRun run = run_program(small_lm("run"));
+  ASSERT_EQ(run.code, 0) << run.errors;
+  EXPECT_EQ(run.output, "");
+  for (const std::string part : {"parameters ", "tokens to train on", "memory ",
+                                 "estimated_seconds", "step 10/20", "valid loss", "left", "done"})
+    EXPECT_NE(run.errors.find(part), std::string::npos) << part << " is not in " << run.errors;
+  EXPECT_EQ(run.errors.find('\x1b'), std::string::npos);
+  EXPECT_EQ(run.errors.find('\r'), std::string::npos);
+}
+
+TEST_F(Training, says_nothing_when_quiet) {
+  const ProgramRun run = run_program(small_copy(folder_ / "run") + Words{"--quiet"});
+  EXPECT_EQ(run.code, 0);
+  EXPECT_EQ(run.output + run.errors, "");
+}
+
+TEST_F(Training, leaves_a_folder_that_other_commands_read) {
+  ASSERT_EQ(run_program(small_lm("lm")).code, 0);
+  for (const std::string name : {"config.json", "model.safetensors", "tokenizer.json", "log.jsonl",
+                                 "run.json", "checkpoint/manifest.json"})
+    EXPECT_NE(folder_.get("lm/" + name), "") << name;
+  EXPECT_TRUE(folder_.get("lm/curves.svg").ends_with("</svg>\n"));
+  const ProgramRun said =
+      run_program({"generate", folder_ / "lm", "--prompt", "so", "--max-new-tokens", "5"});
+  EXPECT_EQ(said.code, 0) << said.errors;
+  EXPECT_NE(said.output, "");
+}
+
+TEST_F(Training, translates_from_one_file_or_from_two) {
+  const Words model = {"--preset", "tiny", "--max_iters", "4", "--tokenizer", "word", "--quiet"};
+  const std::string tsv = folder_.put("pairs.tsv", pairs(40));
+  EXPECT_EQ(
+      run_program(Words{"train", "--task", "translate", "--data", tsv, "--out", folder_ / "one"} +
+                  model)
+          .code,
+      0);
+  std::string source, target;
+  for (int i = 0; i < 40; ++i) {
+    source += "word " + std::to_string(i) + "\r\n";
+    target += "söz " + std::to_string(i) + "\n";
+  }
+  EXPECT_EQ(run_program(Words{"train", "--task", "translate", "--source", folder_.put("s", source),
+                              "--target", folder_.put("t", target), "--out", folder_ / "two"} +
+                        model)
+                .code,
+            0);
+  EXPECT_TRUE(folder_.get("one/model.safetensors") == folder_.get("two/model.safetensors"));
+  EXPECT_EQ(run_program({"translate", folder_ / "one", "--text", "word 3"}).code, 0);
+}
+
+TEST_F(Training, begins_with_the_model_it_is_given) {
+  ASSERT_EQ(run_program(small_lm("first")).code, 0);
+  const Words further = {"train",  "--task",          "lm",          "--data", folder_ / "play.txt",
+                         "--init", folder_ / "first", "--max_iters", "4",      "--json"};
+  const ProgramRun run = run_program(further + Words{"--out", folder_ / "second"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  const double before =
+      number(events_called("done", folder_.get("first/log.jsonl"))[0], "best_valid_loss");
+  EXPECT_LT(number(events_called("done", run.output)[0], "valid_loss"), before + 0.3);
+  EXPECT_EQ(run_program(further + Words{"--out", folder_ / "third", "--block_size", "8"}).code, 0);
+  expect_one_line(run_program(further + Words{"--out", folder_ / "fourth", "--block_size", "33"}),
+                  3, "block_size (33): the model of --init reads 32 tokens");
+  const ProgramRun noam =
+      run_program(further + Words{"--out", folder_ / "noam", "--schedule", "noam"});
+  EXPECT_EQ(noam.code, 0) << noam.errors;
+}
+
+TEST_F(Training, stops_when_it_diverges_and_keeps_the_last_checkpoint) {
+  const Words wild = {"--optimizer", "sgd",      "--grad_clip",    "0", "--learning_rate", "1000",
+                      "--schedule",  "constant", "--warmup_iters", "15"};
+  Words words = small_copy(folder_ / "run") + wild;
+  // Good until the rate has risen.
+  *(std::find(words.begin(), words.end(), "--eval_interval") + 1) = "1";
+  const ProgramRun run = run_program(words + Words{"--quiet"});
+  expect_one_line(run, 1, "diverged: the ");
+  const std::string kept = folder_.get("run/checkpoint/manifest.json");
+  ASSERT_NE(kept, "");
+  EXPECT_NE(run.errors.find("a lower learning_rate"), std::string::npos);
+  // What is left can be gone on with, and comes to the same end.
+  expect_one_line(run_program({"train", "--out", folder_ / "run", "--resume", "--quiet"}), 1,
+                  "diverged: the ");
+  EXPECT_EQ(folder_.get("run/checkpoint/manifest.json"), kept);
+}
+
+TEST_F(Training, stops_when_patience_ends) {
+  const ProgramRun run =
+      run_program(small_copy(folder_ / "run", 1000) +
+                  Words{"--patience", "2", "--learning_rate", "1e-30", "--min_lr", "0", "--json"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  EXPECT_LT(number(events_called("done", run.output)[0], "step"), 1000);
+}
+
+TEST_F(Training, is_resumed_with_what_it_was_started_with) {
+  const Words resume = {"train", "--out", folder_ / "run", "--resume", "--quiet"};
+  ASSERT_EQ(run_program(small_copy(folder_ / "run") + Words{"--seed", "5"}).code, 0);
+  const Words changes = {"n_layer=2",         "seed=6",      "learning_rate=0.5",  "task=reverse",
+                         "batch_size=9",      "dropout=0.5", "optimizer=sgd",      "norm=post",
+                         "lr_decay_iters=31", "preset=tiny", "label_smoothing=0.1"};
+  for (const std::string& change : changes) {
+    SCOPED_TRACE(change);
+    const std::string key = change.substr(0, change.find('='));
+    const ProgramRun run = run_program(resume + Words{"--" + change});
+    expect_one_line(run, 3, "(" + key + "): was ");
+    EXPECT_NE(run.errors.find("and is now"), std::string::npos) << run.errors;
+    EXPECT_NE(run.errors.find(change.substr(key.size() + 1)), std::string::npos) << run.errors;
+  }
+  EXPECT_EQ(run_program(resume + Words{"--n_layer", "1", "--max_iters", "40", "--eval_interval",
+                                       "5", "--log_interval", "7", "--patience", "9"})
+                .code,
+            0);
+  EXPECT_EQ(*run_json("run").find("max_iters")->integer(), 40);
+  EXPECT_EQ(*run_json("run").find("n_embd")->integer(), 16);
+}
+
+TEST_F(Training, is_not_resumed_on_other_data) {
+  ASSERT_EQ(run_program(small_lm("run")).code, 0);
+  const Words resume = {"train", "--out", folder_ / "run", "--resume", "--max_iters", "25"};
+  folder_.put("play.txt", play(60) + "and on\n");
+  expect_one_line(run_program(resume), 3, "the data have changed");
+  folder_.put("play.txt", play(60));
+  EXPECT_EQ(run_program(resume).code, 0);
+}
+
+TEST_F(Training, is_not_resumed_on_another_translation_or_validation) {
+  std::string source, target;
+  for (int i = 0; i < 40; ++i) {
+    source += "word " + std::to_string(i) + "\n";
+    target += "söz " + std::to_string(i) + "\n";
+  }
+  const std::string valid = folder_.put("valid.tsv", pairs(5));
+  folder_.put("target", target);
+  ASSERT_EQ(run_program({"train", "--task", "translate", "--source", folder_.put("source", source),
+                         "--target", folder_ / "target", "--valid", valid, "--out", folder_ / "run",
+                         "--preset", "tiny", "--max_iters", "2", "--tokenizer", "char"})
+                .code,
+            0);
+  const Words resume = {"train", "--out", folder_ / "run", "--resume"};
+  std::string other = target;
+  folder_.put("target", other.replace(other.find("7"), 1, "8"));
+  expect_one_line(run_program(resume), 3, "the data have changed");
+  folder_.put("target", target);
+  folder_.put("valid.tsv", pairs(4));
+  expect_one_line(run_program(resume), 3, "the data have changed");
+  folder_.put("valid.tsv", pairs(5));
+  EXPECT_EQ(run_program(resume).code, 0);
+}
+
+TEST_F(Training, starts_when_there_is_nothing_to_resume) {
+  ASSERT_EQ(run_program(small_copy(folder_ / "missing") + Words{"--resume"}).code, 0);
+  std::filesystem::create_directory(folder_ / "empty");
+  ASSERT_EQ(run_program(small_copy(folder_ / "empty") + Words{"--resume"}).code, 0);
+  EXPECT_TRUE(result_of(folder_, "missing") == result_of(folder_, "empty"));
+}
+
+TEST_F(Training, with_garbage_in_its_folder_says_which_file) {
+  ASSERT_EQ(run_program(small_copy(folder_ / "run")).code, 0);
+  const Words resume = {"train", "--out", folder_ / "run", "--resume"};
+  struct Garbage {
+    std::string file, text, part;
+  };
+  const std::string run = folder_.get("run/run.json");
+  const auto with = [](std::string text, const std::string& from, const std::string& to) {
+    return text.replace(text.find(from), from.size(), to);
+  };
+  for (const Garbage& garbage : std::vector<Garbage>{
+           {"run.json", "", "run.json"},
+           {"run.json", "{", "run.json"},
+           {"run.json", "[1]", "is missing"},
+           {"run.json", "{}", "is missing"},
+           {"run.json", run.substr(0, run.size() / 2), "run.json"},
+           {"run.json", with(run, R"("n_layer":1)", R"("n_layer":"many")"), "run.json n_layer"},
+           {"run.json", with(run, R"("n_layer":1)", R"("n_layer":null)"), "run.json n_layer"},
+           {"run.json", with(run, R"("n_head":2)", R"("n_head":3)"), "not a multiple of n_head 3"},
+           {"run.json", with(run, R"("task":"copy")", R"("task":"fly")"), "run.json task"},
+           {"run.json", with(run, R"("preset":"")", R"("preset":"big")"), "run.json preset"},
+           {"run.json", with(run, R"("seed":0)", R"("seed":-1)"), "run.json seed"},
+           {"run.json", with(run, R"("data_sum":"copy")", R"("data_sum":[])"), "data_sum"},
+           {"checkpoint/manifest.json", "{\"version\":1", "manifest.json"},
+           {"checkpoint/manifest.json", "null", "is missing in this manifest"},
+           {"checkpoint/model-30.safetensors", "x", "is not the file that was saved"},
+           {"log.jsonl", "{\"event\":\"st", "log.jsonl line 1"},
+           {"log.jsonl", "[]\n", "log.jsonl line 1"}}) {
+    SCOPED_TRACE(garbage.file + ": " + garbage.text);
+    const std::string good = folder_.get("run/" + garbage.file);
+    folder_.put("run/" + garbage.file, garbage.text);
+    expect_one_line(run_program(resume), 3, garbage.part);
+    folder_.put("run/" + garbage.file, good);
+  }
+  EXPECT_EQ(run_program(resume).code, 0);
+}
+
+TEST_F(Training, takes_flags_before_environment_before_file_before_preset) {
+  const std::string config = folder_.put("run.toml",
+                                         "# a run\n"
+                                         "task = \"copy\"\n"
+                                         "preset = 'tiny'\n"
+                                         "n_embd = 24  # and two heads\n"
+                                         "n_head = 3\n"
+                                         "n_layer = 3\n"
+                                         "tie-embeddings = false\n"
+                                         "learning_rate = 2e-3\n"
+                                         "max_iters = 1\n"
+                                         "seed = 12\n");
+  const ProgramRun run =
+      run_program({"train", "--config", config, "--out", folder_ / "run", "--n_head", "6"},
+                  {.set = {"HEADLIGHT_N_HEAD=4", "HEADLIGHT_N_LAYER=1", "HEADLIGHT_QUIET=1"}});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  EXPECT_EQ(run.errors, "");
+  const io::Json made = run_json("run");
+  EXPECT_EQ(*made.find("n_head"), io::Json(6));   // flag
+  EXPECT_EQ(*made.find("n_layer"), io::Json(1));  // environment
+  EXPECT_EQ(*made.find("n_embd"), io::Json(24));  // file
+  EXPECT_EQ(*made.find("seed"), io::Json(12));    // file
+  EXPECT_EQ(*made.find("learning_rate"), io::Json(2e-3));
+  EXPECT_EQ(*made.find("tie_embeddings"), io::Json(false));
+  EXPECT_EQ(*made.find("batch_size"), io::Json(16));  // preset
+  EXPECT_EQ(*made.find("beta1"), io::Json(0.9));      // default
+}
+
+TEST_F(Training, counts_a_batch_of_pairs_in_sentences_or_in_tokens) {
+  const Words words = {
+      "train",     "--task",      "translate", "--data",      folder_.put("pairs.tsv", pairs(60)),
+      "--n_layer", "1",           "--n_embd",  "16",          "--n_head",
+      "2",         "--max_iters", "1",         "--tokenizer", "word"};
+  EXPECT_EQ(run_program(words + Words{"--batch_size", "4", "--out", folder_ / "a"}).code, 0);
+  EXPECT_EQ(*run_json("a").find("batch_tokens"), io::Json(0));
+  EXPECT_EQ(run_program(words + Words{"--batch_tokens", "12", "--out", folder_ / "b"}).code, 0);
+  EXPECT_EQ(*run_json("b").find("batch_size"), io::Json(0));
+  // Two words and an end, four times.
+  EXPECT_TRUE(folder_.get("a/model.safetensors") == folder_.get("b/model.safetensors"));
+}
+
+TEST_F(Training, reads_other_encodings_when_told) {
+  Words words = small_lm("run");
+  folder_.put("play.txt", play(60) + "\xfe\xe7\n");  // ş and ç in cp1254
+  expect_one_line(run_program(words), 3, "cp1254");
+  EXPECT_EQ(run_program(words + Words{"--encoding", "cp1254"}).code, 0);
+}
+
+TEST_F(Training, stops_when_nobody_can_be_told) {
+  const Words words = small_copy(folder_ / "run") + Words{"--json"};
+  expect_one_line(run_program(words, {.output_path = "/dev/full"}), 4, "standard output");
+  EXPECT_EQ(run_program(words + Words{"--resume"}).code, 0);
+}
+
+}  // namespace
+}  // namespace headlight::test
