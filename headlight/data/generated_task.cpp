@@ -2,6 +2,8 @@
 #include "headlight/data/generated_task.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <set>
 
 #include "headlight/data/numbers_task.h"
@@ -93,17 +95,24 @@ SequenceIds GeneratedTask::ids() const {
 }
 
 PairBatch GeneratedTask::batch(uint64_t seed, uint64_t step, int64_t rows) const {
-  const uint64_t batch_key = base::mix(base::mix(seed, step), name_key_);
+  const uint64_t pool_key = base::mix(base::mix(seed, step / kBatchPool), name_key_);
   PairSet pairs = empty_set();
-  PairIndices indices;
   // Draws are numbered through, those of held-out cases are left out.
-  for (uint64_t draws = 0; pairs.size() < rows; ++draws) {
-    const std::optional<TokenPair> pair = draw(base::mix(batch_key, draws));
-    if (!pair) continue;
-    indices.push_back(pairs.size());
-    pairs.append(pair->source, pair->target);
+  for (uint64_t draws = 0; pairs.size() < rows * static_cast<int64_t>(kBatchPool); ++draws) {
+    if (const std::optional<TokenPair> pair = draw(base::mix(pool_key, draws)))
+      pairs.append(pair->source, pair->target);
   }
-  return make_batch(pairs, indices, ids());
+  PairIndices indices(static_cast<size_t>(pairs.size()));
+  std::iota(indices.begin(), indices.end(), 0);
+  std::ranges::stable_sort(indices, {}, [&](int64_t pair) { return pairs.source_length(pair); });
+  // The pool's batches in an order of its own: short and long ones come mixed.
+  std::array<size_t, kBatchPool> order;
+  std::iota(order.begin(), order.end(), size_t{0});
+  const base::Random random(base::mix(pool_key, base::name_key("order")));
+  for (size_t i = kBatchPool - 1; i > 0; --i)
+    std::swap(order[i], order[static_cast<size_t>(random.below(i, i + 1))]);
+  const auto first = order[step % kBatchPool] * static_cast<size_t>(rows);
+  return make_batch(pairs, std::span(indices).subspan(first, static_cast<size_t>(rows)), ids());
 }
 
 std::vector<std::string> task_special_tokens() { return {"<pad>", "<start>", "<end>"}; }

@@ -29,8 +29,10 @@ class GeneratedTask {
   virtual int64_t longest_source() const = 0;
   virtual int64_t longest_target() const = 0;  // without start and end
 
-  // `rows` cases for training, none of them held out. Steps that draw several batches number their
-  // batches.
+  // `rows` cases for training, none of them held out. Cases of similar length go together, so that
+  // little is padding: kBatchPool batches, from a multiple of it on, share out what was drawn for
+  // all of them. Steps that draw several batches number their batches.
+  static constexpr uint64_t kBatchPool = 8;
   PairBatch batch(uint64_t seed, uint64_t step, int64_t rows) const;
   // The same `count` different cases every time, of each kind; fewer where there are not so many.
   virtual std::vector<HeldOutCases> held_out(int64_t count) const = 0;

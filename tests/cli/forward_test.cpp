@@ -228,7 +228,7 @@ const Refused kRefused[] = {
     {"GPT --ids ids.npy --heads-off decoder.0.self.-1", 2, "is not a head's name"},
     {"GPT --ids ids.npy --targest ids.npy", 2, "the nearest is --targets"},
     {"GPT --ids ids.npy --logits no/such/l.npy", 1, "there is no directory"},
-    {"none --ids ids.npy", 3, "there is no such folder"},
+    {"none --ids ids.npy", 3, "there is no such file or folder"},
     {"GPT --ids missing.npy", 3, "missing.npy"},
     {"GPT --ids half.json", 3, "1.5"},
     {"GPT --ids cube.json", 3, "shape is [1, 1, 1], (T,) or (B,T) is needed"},

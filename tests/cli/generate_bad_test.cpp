@@ -77,7 +77,7 @@ TEST(WrongGeneration, of_models_and_texts_says_which_and_why) {
   std::filesystem::create_directory(empty);
   expect_wrong(
       {
-          {{"generate", folder / "none", "--prompt", "a"}, "there is no such folder"},
+          {{"generate", folder / "none", "--prompt", "a"}, "there is no such file or folder"},
           {{"generate", empty, "--prompt", "a"}, "config.json"},
           {{"generate", models.translator(), "--prompt", "a"}, "only a gpt2 continues a prompt"},
           {{"generate", models.encoder(), "--prompt", "a"}, "the model is a bert"},

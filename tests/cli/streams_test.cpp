@@ -24,7 +24,7 @@ class Streams : public testing::Test {
 TEST_F(Streams, without_arguments_say_what_can_be_done) {
   const ProgramRun run = run_program({});
   EXPECT_EQ(run.code, 0);
-  EXPECT_NE(run.output.find("headlight attend --query"), std::string::npos);
+  EXPECT_NE(run.output.find("headlight train --task lm"), std::string::npos);
   EXPECT_EQ(run.errors, "");
 }
 

@@ -22,6 +22,26 @@ std::vector<TokenPair> pairs_of(const PairBatch& batch) {
   return pairs;
 }
 
+// Those of all batches that were drawn together.
+std::vector<TokenPair> pool_of(const GeneratedTask& task, int64_t rows) {
+  std::vector<TokenPair> all;
+  for (uint64_t step = 0; step < GeneratedTask::kBatchPool; ++step) {
+    for (TokenPair& pair : pairs_of(task.batch(1, step, rows))) all.push_back(std::move(pair));
+  }
+  return all;
+}
+
+TEST(GeneratedTask, puts_cases_of_similar_length_together) {
+  const auto task = generated_task("numbers");
+  int64_t tokens = 0, places = 0;
+  for (uint64_t step = 0; step < GeneratedTask::kBatchPool; ++step) {
+    const PairBatch batch = task->batch(1, step, 64);
+    places += batch.source_ids.elements();
+    for (int64_t row = 0; row < 64; ++row) tokens += batch.source_lens.data<int64_t>()[row];
+  }
+  EXPECT_LT(places, tokens + tokens / 4);
+}
+
 TEST(GeneratedTask, depends_on_seed_and_step_alone) {
   for (const char* name : {"copy", "reverse", "numbers"}) {
     const auto task = generated_task(name), again = generated_task(name);
@@ -98,7 +118,7 @@ TEST(ReverseTask, turns_up_to_25_numbers_round_with_all_lengths_as_likely) {
   EXPECT_EQ(task->tokenizer().token(task->tokenizer().size() - 1), "49");
   std::map<size_t, int> lengths;
   std::set<int64_t> seen;
-  for (TokenPair& pair : pairs_of(task->batch(1, 1, 5000))) {
+  for (TokenPair& pair : pool_of(*task, 625)) {
     ++lengths[pair.source.size()];
     seen.insert(pair.source.begin(), pair.source.end());
     std::reverse(pair.target.begin(), pair.target.end());
@@ -114,7 +134,7 @@ TEST(NumbersTask, gives_words_to_digits_with_all_lengths_as_likely) {
   const auto task = generated_task("numbers");
   std::map<size_t, int> lengths;
   std::map<std::string, int> languages;
-  for (const TokenPair& pair : pairs_of(task->batch(1, 1, 3000))) {
+  for (const TokenPair& pair : pool_of(*task, 375)) {
     const std::string words = task->tokenizer().decode(pair.source);
     const std::string digits = task->tokenizer().decode(pair.target);
     ++lengths[digits.size()];
