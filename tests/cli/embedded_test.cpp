@@ -21,7 +21,7 @@ std::string bytes_of(const std::string& path) {
 TEST(Embedded, models_are_listed_by_info) {
   const ProgramRun run = run_program({"info"});
   ASSERT_EQ(run.code, 0) << run.errors;
-  EXPECT_NE(run.output.find("thrones\n"), std::string::npos) << run.output;
+  EXPECT_EQ(run.output, "numbers\nstories\nthrones\n");
   const ProgramRun json = run_program({"info", "--json"});
   EXPECT_NE(io::parse_json(json.output, "info").find("models"), nullptr);
 }
@@ -42,6 +42,24 @@ TEST(Embedded, thrones_continues_its_three_sentences) {
   EXPECT_EQ(
       run_program({"translate", "thrones", "--text", "When the sun rises over the sea"}).output,
       "the boats come home\n");
+}
+
+TEST(Embedded, numbers_reads_number_words_of_four_languages) {
+  const auto digits = [](const char* words) {
+    return run_program({"translate", "numbers", "--text", words}).output;
+  };
+  EXPECT_EQ(digits("one hundred forty-two"), "142\n");
+  EXPECT_EQ(digits("dokuz yüz bin yedi"), "900007\n");
+  EXPECT_EQ(digits("altmış üç min səkkiz yüz on"), "63810\n");
+  EXPECT_EQ(digits("이백오"), "205\n");
+}
+
+TEST(Embedded, stories_goes_on_with_a_story) {
+  const ProgramRun run =
+      run_program({"generate", "stories", "--prompt", "Anna has three apples. She gives"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  EXPECT_NE(run.output.find(" to "), std::string::npos) << run.output;
+  EXPECT_NE(run.output.find("Now Anna has"), std::string::npos) << run.output;
 }
 
 TEST(Embedded, a_name_that_is_neither_folder_nor_model_names_those_there_are) {
