@@ -116,9 +116,11 @@ TEST_F(Tokenize, says_what_is_wrong_with_the_command_line) {
 }
 
 TEST_F(Tokenize, says_what_is_wrong_with_files_and_texts) {
-  expect_one_line(run_program({"tokenize", folder_ / "nowhere", "--text", "a"}), 3, "there is no such file");
+  expect_one_line(run_program({"tokenize", folder_ / "nowhere", "--text", "a"}), 3,
+                  "there is no such file");
   expect_one_line(run_program({"tokenize", folder_.path(), "--decode", "6"}), 3, "ids from 0 to 5");
-  expect_one_line(run_program({"tokenize", folder_ / "input", "--text", "a"}), 3, "there is no such file");
+  expect_one_line(run_program({"tokenize", folder_ / "input", "--text", "a"}), 3,
+                  "there is no such file");
   std::filesystem::create_directories(folder_ / "empty");
   expect_one_line(run_program({"tokenize", folder_ / "empty", "--text", "a"}), 3,
                   "the folder holds none");
