@@ -140,7 +140,7 @@ class Forward {
     RowStates<kQueryBlock> states(end - first);
     std::fill(sums, sums + (end - first) * value_padded_, 0.0f);
     const KeyInterval keys = visible_keys(shape_, problem_.mask, b, first, live - first);
-    ask_for_rows(b, h, first);
+    prefetch_rows(b, h, first);
     if (keys.first < keys.last) {
       pack_row_groups(problem_.query.row(b, h, first), problem_.query.row_stride, live - first,
                       shape_.key_width, query);
@@ -164,17 +164,17 @@ class Forward {
     }
   }
 
-  // A head's rows lie too far apart for the processor to guess the next: what this block will write
-  // and the next one will read is asked for now.
-  void ask_for_rows(int64_t b, int64_t h, int64_t first) const {
+  // A head's rows lie too far apart for the processor to foresee them, so what this block writes
+  // and what the next one reads is fetched ahead.
+  void prefetch_rows(int64_t b, int64_t h, int64_t first) const {
     const int64_t next = std::min(shape_.queries, first + kQueryBlock);
     for (int64_t i = first; i < next; ++i)
-      ask_for_row(outputs_.output.row(b, h, i), shape_.value_width);
+      prefetch_row(outputs_.output.row(b, h, i), shape_.value_width);
     for (int64_t i = next; i < std::min(shape_.queries, next + kQueryBlock); ++i)
-      ask_for_row(problem_.query.row(b, h, i), shape_.key_width);
+      prefetch_row(problem_.query.row(b, h, i), shape_.key_width);
   }
 
-  static void ask_for_row(const float* row, int64_t count) {
+  static void prefetch_row(const float* row, int64_t count) {
     constexpr int64_t kLine = 16;
     for (int64_t c = 0; c < count; c += kLine) hwy::Prefetch(row + c);
   }
