@@ -33,9 +33,11 @@ void pause_briefly() {
 struct ThreadPool::Job {
   const TaskRef* task;
   int64_t count;
-  std::atomic<int64_t> next{0};
+  int64_t workers;
   std::atomic<bool> failed{false};
   std::exception_ptr failure{};  // written by the one who sets `failed`
+
+  int64_t first_of(int64_t worker) const { return count * worker / workers; }
 };
 
 int ThreadPool::available_cores() {
@@ -52,6 +54,7 @@ ThreadPool::ThreadPool(int size) {
                 "the number is " + std::to_string(size) + ", it must be 1 to " +
                     std::to_string(kMaxThreads));
   }
+  shares_ = std::make_unique<Share[]>(static_cast<size_t>(size));
   workers_.reserve(static_cast<size_t>(size - 1));
   try {
     for (int worker = 1; worker < size; ++worker)
@@ -69,15 +72,20 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
+// Its own share first, in order, then what is left of the others'.
 void ThreadPool::drain(Job& job, int worker) {
   current_place = {this, worker};
   try {
-    for (int64_t index; (index = job.next.fetch_add(1, std::memory_order_relaxed)) < job.count;) {
-      (*job.task)(index, worker);
+    for (int other = 0; other < size(); ++other) {
+      const int owner = (worker + other) % size();
+      const int64_t last = job.first_of(owner + 1);
+      std::atomic<int64_t>& next = shares_[static_cast<size_t>(owner)].next;
+      for (int64_t i; !job.failed.load(std::memory_order_relaxed) &&
+                      (i = next.fetch_add(1, std::memory_order_relaxed)) < last;)
+        (*job.task)(i, worker);
     }
   } catch (...) {
     if (!job.failed.exchange(true)) job.failure = std::current_exception();
-    job.next.store(job.count, std::memory_order_relaxed);
   }
   current_place = {};
 }
@@ -106,7 +114,10 @@ void ThreadPool::run(int64_t count, const TaskRef& task) {
     return;
   }
   std::lock_guard<std::mutex> lock(one_at_a_time_);
-  Job job{&task, count};
+  Job job{&task, count, size()};
+  for (int worker = 0; worker < size(); ++worker)
+    shares_[static_cast<size_t>(worker)].next.store(job.first_of(worker),
+                                                    std::memory_order_relaxed);
   job_.store(&job);
   generation_.fetch_add(1);
   generation_.notify_all();

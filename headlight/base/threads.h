@@ -41,8 +41,9 @@ class ThreadPool {
 
   int size() const noexcept { return static_cast<int>(workers_.size()) + 1; }
 
-  // Runs task(index, worker) for each index in [0, count), lowest first, on whichever worker is
-  // free; returns when all are done.
+  // Runs task(index, worker) for each index in [0, count); returns when all are done. Each worker
+  // begins with an even share of neighbours, the same ones in every call with this count (what it
+  // wrote is still in its cache), and helps the others when it is through.
   template <class Task>
   void parallel_for(int64_t count, const Task& task) {
     run(count, TaskRef(task));
@@ -57,6 +58,10 @@ class ThreadPool {
   void work(int worker);
   void drain(Job& job, int worker);
 
+  struct alignas(64) Share {
+    std::atomic<int64_t> next{0};
+  };
+  std::unique_ptr<Share[]> shares_;
   std::vector<std::thread> workers_;
   std::mutex one_at_a_time_;
   std::atomic<uint64_t> generation_{0};

@@ -147,7 +147,8 @@ void sum_part(const Product& p, const Part& part, const LeftOperand& left,
   }
 }
 
-void compute_block(const Product& p, const Cut& cut, int64_t block, int worker) {
+// One slice of a block, from depth k on.
+void compute_block(const Product& p, const Cut& cut, int64_t k, int64_t block, int worker) {
   const int64_t row = block % cut.row_blocks * cut.block_rows;
   const int64_t first_panel = block / cut.row_blocks * cut.block_panels;
   const int64_t last_panel =
@@ -155,16 +156,14 @@ void compute_block(const Product& p, const Cut& cut, int64_t block, int worker) 
   Part part{};
   part.row = row;
   part.rows = std::min(cut.block_rows, p.c.rows - row);
-  do {  // once even when there is no k: the sums are zero then
-    part.depth = std::min(cut.slice_depth, p.a.cols - part.k);
-    const LeftOperand left = left_operand(p, part, cut.pack_a ? cut.a_scratch(worker) : nullptr);
-    for (part.panel = first_panel; part.panel < last_panel; part.panel += cut.group_panels) {
-      part.panels = std::min(cut.group_panels, last_panel - part.panel);
-      sum_part(p, part, left, right_operand(p, part, cut.b_in_place, cut.group_scratch(worker)),
-               cut.edge_scratch(worker));
-    }
-    part.k += part.depth;
-  } while (part.k < p.a.cols);
+  part.k = k;
+  part.depth = std::min(cut.slice_depth, p.a.cols - k);
+  const LeftOperand left = left_operand(p, part, cut.pack_a ? cut.a_scratch(worker) : nullptr);
+  for (part.panel = first_panel; part.panel < last_panel; part.panel += cut.group_panels) {
+    part.panels = std::min(cut.group_panels, last_panel - part.panel);
+    sum_part(p, part, left, right_operand(p, part, cut.b_in_place, cut.group_scratch(worker)),
+             cut.edge_scratch(worker));
+  }
 }
 
 int64_t panels_size(int64_t rows, int64_t cols) {
@@ -172,10 +171,10 @@ int64_t panels_size(int64_t rows, int64_t cols) {
 }
 
 void pack(const Execution& execution, const tensor::ConstMatrixView& b, float* panels) {
-  constexpr int64_t kCols = 8 * kTileCols;  // of a task
-  execution.threads.parallel_for(ceil_divide(b.cols, kCols), [&](int64_t task, int) {
-    const int64_t col = task * kCols;
-    pack_panels({b.data + col * b.col_stride, b.rows, b.row_stride, std::min(kCols, b.cols - col),
+  const int64_t cols = even_piece(b.cols, std::clamp<int64_t>(b.cols / 4, kTileCols, 8 * kTileCols), kTileCols);
+  execution.threads.parallel_for(ceil_divide(b.cols, cols), [&](int64_t task, int) {
+    const int64_t col = task * cols;
+    pack_panels({b.data + col * b.col_stride, b.rows, b.row_stride, std::min(cols, b.cols - col),
                  b.col_stride},
                 panels + col * b.rows, kTileCols, b.rows * kTileCols);
   });
@@ -196,9 +195,13 @@ void product(const Execution& execution, Product p) {
   const tensor::Block scratch = execution.arena.allocate(
       static_cast<size_t>(cut.scratch_size() * execution.threads.size()) * sizeof(float));
   cut.scratch = reinterpret_cast<float*>(scratch.get());
-  execution.threads.parallel_for(cut.row_blocks * cut.panel_blocks, [&](int64_t block, int worker) {
-    compute_block(p, cut, block, worker);
-  });
+  int64_t k = 0;
+  do {  // once even when there is no k: the sums are zero then
+    execution.threads.parallel_for(
+        cut.row_blocks * cut.panel_blocks,
+        [&](int64_t block, int worker) { compute_block(p, cut, k, block, worker); });
+    k += cut.slice_depth;
+  } while (k < p.a.cols);
 }
 
 }  // namespace

@@ -53,11 +53,17 @@ std::vector<std::string> environment(const Surroundings& around) {
   return result;
 }
 
+// The one built with these tests, unless another is to be tested.
+std::string program_path() {
+  const char* other = std::getenv("HEADLIGHT_PROGRAM");
+  return other != nullptr ? other : HEADLIGHT_PROGRAM;
+}
+
 }  // namespace
 
 Program::Program(const std::vector<std::string>& arguments, const Surroundings& around)
     : output_path_(temporary_file()), errors_path_(temporary_file()) {
-  std::vector<std::string> words = {HEADLIGHT_PROGRAM};
+  std::vector<std::string> words = {program_path()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = environment(around);
   posix_spawn_file_actions_t actions;

@@ -29,6 +29,8 @@ constexpr int64_t kShallowDepth = 256;
 constexpr int64_t kEnoughTasks = 16;
 constexpr int64_t kBlockTiles = 2;
 constexpr int64_t kTaskWork = 1 << 19;
+// Up to so many rows of plain b's products stay in one block: b is then rearranged once, in cache.
+constexpr int64_t kWholeRows = 384;
 // Where a is rearranged: tiles at once (about a megabyte), and panels they meet, to be worth it.
 constexpr int64_t kPackedTiles = 24;
 constexpr int64_t kPackedPanels = 48;
@@ -76,12 +78,14 @@ inline void cut_many(int64_t m, int64_t k, int64_t panels, Cut& cut) {
   const int64_t group = std::max<int64_t>(1, kGroupBytes / slice_bytes);
   const int64_t tasks =
       std::clamp<int64_t>(m * k * panels * kTileCols / kTaskWork, 1, kEnoughTasks);
-  const int64_t least_panel_blocks = ceil_divide(tasks, ceil_divide(m, kLeastRows));
+  const bool whole = !cut.pack_a && !cut.b_packed && m <= kWholeRows && panels >= kEnoughTasks;
+  const int64_t least_panel_blocks = whole ? tasks : ceil_divide(tasks, ceil_divide(m, kLeastRows));
   const int64_t most_panels =
       cut.pack_a ? kPackedPanels : std::min(group, ceil_divide(panels, least_panel_blocks));
   cut.block_panels = even_piece(panels, most_panels, 1);
   cut.group_panels = even_piece(cut.block_panels, group, 1);
-  const int64_t row_blocks = ceil_divide(tasks, ceil_divide(panels, cut.block_panels));
+  const int64_t row_blocks =
+      whole ? 1 : ceil_divide(tasks, ceil_divide(panels, cut.block_panels));
   const int64_t most_rows = cut.pack_a ? kPackedTiles * kTileRows : m;
   cut.block_rows = even_piece(
       m, std::clamp(ceil_divide(m, row_blocks), kLeastRows, std::max(kLeastRows, most_rows)),
