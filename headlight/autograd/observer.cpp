@@ -10,6 +10,8 @@ namespace headlight::autograd {
 
 RowRange Observer::rows(std::string_view /*place*/, int64_t queries) { return {0, queries}; }
 
+void Observer::hold(std::string_view /*place*/, const Value& /*value*/) {}
+
 tensor::Tensor copy_of(Context& context, const tensor::Tensor& x) {
   const tensor::Tensor adjacent = x.contiguous(context.arena);
   auto copy = tensor::Tensor::uninitialized(context.arena, x.dtype(), x.shape());
@@ -30,6 +32,15 @@ void observe(Context& context, std::string_view prefix, std::string_view name,
   if (context.observer->wants(place)) {
     context.observer->see(place, values.contiguous(context.arena));
   }
+}
+
+void observe(Context& context, std::string_view prefix, std::string_view name, const Value& value) {
+  observe(context, prefix, name, value.data());
+  hold(context, prefix, name, value);
+}
+
+void hold(Context& context, std::string_view prefix, std::string_view name, const Value& value) {
+  if (context.observer != nullptr) context.observer->hold(place_name(prefix, name), value);
 }
 
 Value intervene(Context& context, std::string_view prefix, std::string_view name,

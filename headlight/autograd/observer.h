@@ -23,6 +23,9 @@ class Observer {
   virtual bool wants(std::string_view place) = 0;
   // `values` is contiguous and stays as it is; keeping the handle keeps the memory.
   virtual void see(std::string_view place, const tensor::Tensor& values) = 0;
+  // A place that is a Value of the run, wanted or not: holding the handle keeps its gradient too,
+  // for after a backward pass.
+  virtual void hold(std::string_view place, const Value& value);
   // Of tensors with scores (scores, scaled_scores, capped_scores, masked_scores, weights,
   // weighted_values): the query rows to compute out of `queries`. The tensor then has only these
   // rows.
@@ -45,6 +48,10 @@ std::string place_name(std::string_view prefix, std::string_view name);
 // Shows `values` to the Context's observer as "<prefix>.<name>", if there is one that wants it.
 void observe(Context& context, std::string_view prefix, std::string_view name,
              const tensor::Tensor& values);
+// The same of a Value, which the observer may hold.
+void observe(Context& context, std::string_view prefix, std::string_view name, const Value& value);
+// Lets the observer hold a Value whose numbers it has been shown already.
+void hold(Context& context, std::string_view prefix, std::string_view name, const Value& value);
 // `value`, or what the Context's intervention makes of it at "<prefix>.<name>".
 Value intervene(Context& context, std::string_view prefix, std::string_view name,
                 const Value& value);

@@ -25,13 +25,13 @@ Value FeedForward::forward(Context& context, const Value& x) const {
   const std::string& place = options_.place;
   Value hidden = first_.forward(context, x, autograd::place_name(place, "hidden"));
   hidden = autograd::intervene(context, place, "activated", hidden);
-  autograd::observe(context, place, "activated", hidden.data());
+  autograd::observe(context, place, "activated", hidden);
   hidden = autograd::dropout(context, hidden, options_.hidden_dropout,
                              autograd::place_name(place, "activated"));
   Value output = autograd::dropout(context, second_.forward(context, hidden),
                                    options_.output_dropout, autograd::place_name(place, "output"));
   output = autograd::intervene(context, place, "output", output);
-  autograd::observe(context, place, "output", output.data());
+  autograd::observe(context, place, "output", output);
   return output;
 }
 

@@ -22,12 +22,17 @@ Parameters LayerNorm::parameters() const {
 }
 
 Value LayerNorm::forward(Context& context, const Value& x) const {
-  return autograd::layer_norm(context, x, weight_->value(), bias(), op_options());
+  Value y = autograd::layer_norm(context, x, weight_->value(), bias(), op_options());
+  autograd::hold(context, options_.place, "output", y);
+  return y;
 }
 
 autograd::ResidualNorm LayerNorm::forward(Context& context, const Value& x,
                                           const Value& residual) const {
-  return autograd::residual_norm(context, x, residual, weight_->value(), bias(), op_options());
+  autograd::ResidualNorm y =
+      autograd::residual_norm(context, x, residual, weight_->value(), bias(), op_options());
+  autograd::hold(context, options_.place, "output", y.normalized);
+  return y;
 }
 
 }  // namespace headlight::nn

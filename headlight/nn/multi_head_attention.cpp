@@ -184,7 +184,7 @@ MultiHeadAttention::Projected MultiHeadAttention::project(Context& context, cons
   Projected projected;
   if (query_key_value_ && same(query, key) && same(key, value)) {
     const Value all = query_key_value_->forward(context, query);
-    autograd::observe(context, options_.place, "projected", all.data());
+    autograd::observe(context, options_.place, "projected", all);
     const auto widths = projected_widths();
     const std::vector<Value> parts = autograd::split(all, {widths.begin(), widths.end()});
     std::copy(parts.begin(), parts.end(), projected.begin());
@@ -192,9 +192,9 @@ MultiHeadAttention::Projected MultiHeadAttention::project(Context& context, cons
     projected[kQuery] = inputs_[kQuery].forward(context, query);
     project_key_value(context, key, value, projected);
   }
-  autograd::observe(context, options_.place, "projected_query", projected[kQuery].data());
-  autograd::observe(context, options_.place, "projected_key", projected[kKey].data());
-  autograd::observe(context, options_.place, "projected_value", projected[kValue].data());
+  autograd::observe(context, options_.place, "projected_query", projected[kQuery]);
+  autograd::observe(context, options_.place, "projected_key", projected[kKey]);
+  autograd::observe(context, options_.place, "projected_value", projected[kValue]);
   return projected;
 }
 
@@ -237,12 +237,12 @@ Value MultiHeadAttention::forward(Context& context, const Value& query, const Va
 Value MultiHeadAttention::finish(Context& context, const Value& merged) const {
   const std::string& place = options_.place;
   const Value concatenated = autograd::intervene(context, place, "concatenated", merged);
-  autograd::observe(context, place, "concatenated", concatenated.data());
+  autograd::observe(context, place, "concatenated", concatenated);
   Value output = output_ ? output_->forward(context, concatenated) : concatenated;
   output = autograd::dropout(context, output, options_.output_dropout,
                              autograd::place_name(place, "output"));
   output = autograd::intervene(context, place, "output", output);
-  autograd::observe(context, place, "output", output.data());
+  autograd::observe(context, place, "output", output);
   return output;
 }
 

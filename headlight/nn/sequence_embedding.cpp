@@ -102,7 +102,7 @@ Value SequenceEmbedding::forward(Context& context, const Tensor& ids, const Call
   const std::string& place = options_.place;
   Value rows = tokens_.forward(context, ids);
   if (options_.scale != 1) rows = autograd::scale(context, rows, options_.scale);
-  autograd::observe(context, place, "embedding", rows.data());
+  autograd::observe(context, place, "embedding", rows);
   if (call.added.defined()) rows = autograd::add(context, rows, call.added);
 
   const Tensor of_batch = batch_positions(ids, call);
@@ -114,7 +114,7 @@ Value SequenceEmbedding::forward(Context& context, const Tensor& ids, const Call
   const bool alike = !call.past.defined() && ids.size(0) > 0;
   const Tensor used = alike ? of_batch.slice(0, 0, 1).reshaped({ids.size(1)}) : of_batch;
   rows = autograd::add(context, rows, positions(context, used));
-  autograd::observe(context, place, "sum", rows.data());
+  autograd::observe(context, place, "sum", rows);
   return autograd::dropout(context, rows, options_.dropout, autograd::place_name(place, "sum"));
 }
 

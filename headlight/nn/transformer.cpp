@@ -116,7 +116,7 @@ Residual TransformerBlock::pre_norm(Context& context, const Residual& before, co
 // LayerNorm(x + Sublayer(x)) for each sublayer.
 Residual TransformerBlock::post_norm(Context& context, const Value& before, const Call& call,
                                      LayerCache* cache) const {
-  autograd::observe(context, options_.place, "residual_in", before.data());
+  autograd::observe(context, options_.place, "residual_in", before);
   Value x = before;
   x = self_norm_.forward(context, attend_self(context, x, call, cache), x).normalized;
   if (cross_)
@@ -173,7 +173,7 @@ Value TransformerStack::forward(Context& context, const Value& input,
     x = blocks_[i].forward(context, x, call, caches == nullptr ? nullptr : &(*caches)[i]);
   }
   Value output = final_norm_ ? normalized(context, *final_norm_, x).normalized : total(context, x);
-  autograd::observe(context, place_, "output", output.data());
+  autograd::observe(context, place_, "output", output);
   return output;
 }
 

@@ -1,0 +1,24 @@
+// Door of explain: a run of a model as data. Every tensor with the operation and the operands that
+// made it, the terms of every cell, statistics of heads, the variants where texts disagree, a tiny
+// worked model, and the way back from an error to a changed weight. What is drawn from it, and in
+// which language, is the caller's: texts and formulas are named by keys.
+//
+//   const explain::Input input = explain::make_input(model, tokenizer, {.text = "...", ...});
+//   explain::Trace trace = explain::trace_model(threads, model, input);
+//   for (const explain::TracedTensor& tensor : trace.tensors()) { ... trace.values(tensor.name) }
+//   explain_cell(trace, parse_cell(trace, "encoder.0.self.head.2.scores[3,5]"));
+//
+// A Trace and what is asked of it belong to one thread at a time. Mistakes of the caller (unknown
+// names, cells out of range, texts without words) are Error(bad_input).
+#pragma once
+
+#include "headlight/explain/backward.h"
+#include "headlight/explain/cell.h"
+#include "headlight/explain/cell_terms.h"
+#include "headlight/explain/head_statistics.h"
+#include "headlight/explain/input.h"
+#include "headlight/explain/recording.h"
+#include "headlight/explain/trace.h"
+#include "headlight/explain/trace_file.h"
+#include "headlight/explain/variants.h"
+#include "headlight/explain/worked_model.h"

@@ -1,0 +1,40 @@
+// What each attention head looks at, measured.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/explain/trace.h"
+
+namespace headlight::explain {
+
+enum class HeadRole { previous, next, first, self, rarest, uniform, none };
+std::string_view name_of(HeadRole role);
+
+// Rows that see at least two keys count. A head is `uniform` when its entropy is at least 0.95 of
+// the largest possible; or else it has the role whose keys get the largest share of the weights,
+// when that share is at least one half: the key before, the key after, the first key, the key
+// itself, the rarest key that the row sees. Shares of previous, next and self are of self-attention
+// only, and of rows that see such a key. `measure` is the number that decided: the share, or the
+// entropy's; of `none` the largest share.
+struct HeadStatistics {
+  std::string place;  // "encoder.0.self"
+  int64_t head = 0;
+  double entropy = 0;           // natural logarithm, mean over rows
+  double relative_entropy = 0;  // of the largest possible, mean over rows, 0 to 1
+  double mean_distance = 0;     // sum of weight * |i - j|, mean over rows
+  HeadRole role = HeadRole::none;
+  double measure = 0;
+  double output_difference = 0;  // the largest |A V - O|: reconstructed weights times values
+                                 // against the engine's head output
+
+  std::string name() const { return place + "." + std::to_string(head); }
+};
+
+// Of all heads in the trace, in order. `counts` of each id (e.g. in a training text) say what is
+// rare; without them the ids of the text itself are counted. A tie has no rarest key.
+std::vector<HeadStatistics> head_statistics(const Trace& trace,
+                                            const std::vector<int64_t>& counts = {});
+
+}  // namespace headlight::explain

@@ -1,0 +1,40 @@
+// Input: one text as a model reads it, with the words for its labels.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/models/models.h"
+#include "headlight/text/text.h"
+
+namespace headlight::explain {
+
+// One sequence: ids (1, T), source_ids (1, S) for an encoder-decoder, targets (1, T) where the
+// right ids are known (-1: none at this position); no lengths.
+struct Input {
+  models::Batch batch = {};
+  std::vector<std::string> tokens = {};         // T labels
+  std::vector<std::string> source_tokens = {};  // S labels
+  std::vector<std::string> vocabulary = {};     // labels of ids; may be empty
+};
+
+struct InputText {
+  std::string text;
+  std::optional<std::string> target = {};
+  bool special = false;  // texts of special tokens become these
+};
+
+// An encoder-decoder reads `text` with its encoder; its decoder reads <start> and the target, and
+// is to give the target and <end>. Without a target the decoder reads <start> alone and nothing is
+// known to be right. A GPT reads the text and the target one after the other and is to give the
+// next id everywhere (with a target: only the target's ids). BERT reads the text framed; a target
+// is an Error. Throws Error(bad_input) for a text without tokens, a word that the vocabulary does
+// not have where it has an unknown token (the words are listed), and more tokens than the context.
+Input make_input(const models::Model& model, const text::Tokenizer& tokenizer,
+                 const InputText& text);
+
+// The words of a text that become the unknown token, each once, in order.
+std::vector<std::string> unknown_words(const text::Tokenizer& tokenizer, const std::string& text);
+
+}  // namespace headlight::explain

@@ -1,0 +1,22 @@
+// A trace for other programs: JSON without the numbers, safetensors with them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headlight/explain/trace.h"
+
+namespace headlight::explain {
+
+// {"tokens": [...], "source_tokens": [...], "tensors": [{"name", "step", "operation", "operands":
+// [{"role", "name"}], "attributes": {}, "shape": [], "axes": [], "formula", "text", "variant"
+// (where it is one)}], "parameters": [the same]}.
+io::Json trace_json(const Trace& trace);
+io::Json tensor_json(const TracedTensor& tensor);
+
+// All tensors and the parameters they are made of, under their names; with "trace" in the metadata:
+// the JSON. An independent program can recompute every tensor from its operands and attributes.
+std::vector<io::NamedTensor> trace_tensors(const Trace& trace);
+void write_trace(base::FileSystem& files, const std::string& path, const Trace& trace);
+
+}  // namespace headlight::explain

@@ -1,0 +1,45 @@
+// The worked model: a tiny encoder-decoder over the user's own sentences, small enough that every
+// number can be followed by hand.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headlight/models/models.h"
+#include "headlight/text/text.h"
+
+namespace headlight::explain {
+
+struct SentencePair {
+  std::string source;
+  std::string target;
+};
+
+// Three sentences and their continuations: "When you play the game of thrones" and others.
+std::vector<SentencePair> default_sentences();
+
+// heads * head_width need not be the width: the output projection leads back to it.
+struct WorkedModelOptions {
+  int64_t width = 6;
+  int64_t heads = 1;
+  int64_t head_width = 4;
+  int64_t hidden = 24;  // of the feed-forward layer
+  int64_t layers = 1;   // of the encoder and of the decoder
+  bool pre_norm = false;
+  uint64_t seed = 1;
+};
+
+struct WorkedModel {
+  std::vector<SentencePair> sentences;
+  text::Tokenizer tokenizer;  // <pad>, <start>, <end>, <unk> and the words, in order
+  std::unique_ptr<models::Seq2Seq> model;
+};
+
+// Matrices are uniform in 0...1 by seed, biases 0, norms 1 and 0. Other numbers come with
+// model->load_state. Throws Error(bad_input) without sentences, for a side without words, for sizes
+// below 1 and for an odd width.
+WorkedModel make_worked_model(std::vector<SentencePair> sentences,
+                              const WorkedModelOptions& options = {});
+
+}  // namespace headlight::explain
