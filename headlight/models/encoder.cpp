@@ -77,7 +77,7 @@ Encoder::Encoder(const EncoderConfig& config)
   masked_words_.emplace(MaskedWords{
       .transform = nn::Linear(name + "transform.dense",
                               {.inputs = width, .outputs = width, .activation = config.activation}),
-      .norm = nn::LayerNorm(name + "transform.LayerNorm", norm_options(config, "")),
+      .norm = nn::LayerNorm(name + "transform.LayerNorm", norm_options(config, "prediction.norm")),
       .output =
           nn::OutputLayer(embedding_.parameters().front(),
                           std::make_shared<nn::Parameter>(
@@ -120,6 +120,18 @@ void Encoder::draw(uint64_t seed) {
 
 std::vector<nn::MultiHeadAttention*> Encoder::attentions() { return layers_.attentions(); }
 
+Parts Encoder::parts() const {
+  Parts parts{.encoder = {&embedding_, &layers_},
+              .segments = &segments_,
+              .embedding_norm = &embedding_norm_};
+  if (masked_words_) {
+    parts.output = &masked_words_->output;
+    parts.transform = &masked_words_->transform;
+    parts.transform_norm = &masked_words_->norm;
+  }
+  return parts;
+}
+
 Value Encoder::forward(Context& context, const Batch& batch) const {
   if (!batch.ids.defined()) refuse("ids", "are missing");
   if (batch.source_ids.defined()) refuse("source ids", "an encoder alone takes none");
@@ -129,11 +141,20 @@ Value Encoder::forward(Context& context, const Batch& batch) const {
     refuse("segments",
            "are " + segments.shape().text() + ", the ids are " + batch.ids.shape().text());
   }
-  Value x = embedding_.forward(context, batch.ids,
-                               {.lens = batch.lens, .added = segments_.forward(context, segments)});
+  const Value added = segments_.forward(context, segments);
+  autograd::observe(context, "encoder", "segments", added);
+  Value x = embedding_.forward(context, batch.ids, {.lens = batch.lens, .added = added});
   x = embedding_norm_.forward(context, x);
   x = autograd::dropout(context, x, config_.dropout, "encoder.embedding_norm.output");
   return layers_.forward(context, x, {.lens = batch.lens});
+}
+
+// What the words' output layer reads.
+Value Encoder::transformed(Context& context, const Value& output) const {
+  const MaskedWords& head = masked_words();
+  const Value activated = head.transform.forward(context, output, "prediction.hidden");
+  autograd::observe(context, "prediction", "activated", activated);
+  return head.norm.forward(context, activated);
 }
 
 const Encoder::MaskedWords& Encoder::masked_words() const {
@@ -142,17 +163,13 @@ const Encoder::MaskedWords& Encoder::masked_words() const {
 }
 
 Value Encoder::logits(Context& context, const Value& output) const {
-  const MaskedWords& head = masked_words();
-  return head.output.logits(context,
-                            head.norm.forward(context, head.transform.forward(context, output)));
+  return masked_words().output.logits(context, transformed(context, output));
 }
 
 Value Encoder::loss(Context& context, const Value& output, const Tensor& targets,
                     float label_smoothing) const {
-  const MaskedWords& head = masked_words();
-  return head.output.loss(context,
-                          head.norm.forward(context, head.transform.forward(context, output)),
-                          targets, label_smoothing);
+  return masked_words().output.loss(context, transformed(context, output), targets,
+                                    label_smoothing);
 }
 
 Decoding Encoder::start(Context& /*context*/, const Batch& /*source*/) const {

@@ -43,6 +43,7 @@ class Encoder : public Model {
   nn::Parameters parameters() const override;
   void draw(uint64_t seed) override;
   std::vector<nn::MultiHeadAttention*> attentions() override;
+  Parts parts() const override;
 
   using Model::loss;
   Value forward(Context& context, const Batch& batch) const override;
@@ -69,6 +70,7 @@ class Encoder : public Model {
     nn::OutputLayer output;
   };
   const MaskedWords& masked_words() const;
+  Value transformed(Context& context, const Value& output) const;
 
   EncoderConfig config_;
   nn::SequenceEmbedding embedding_;

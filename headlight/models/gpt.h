@@ -42,6 +42,7 @@ class Gpt : public Model {
   nn::StateDict state() const override;  // zeros for biases that there are not
   void draw(uint64_t seed) override;
   std::vector<nn::MultiHeadAttention*> attentions() override;
+  Parts parts() const override;
 
   using Model::loss;
   Value forward(Context& context, const Batch& batch) const override;

@@ -34,6 +34,24 @@ struct SpecialIds {
   std::optional<int64_t> decoder_start = {};  // what decoding begins with
 };
 
+// What a model is made of, for those who look inside. Pointers are the model's; absent parts are
+// null.
+struct Parts {
+  struct Stack {
+    const nn::SequenceEmbedding* embedding = nullptr;
+    const nn::TransformerStack* layers = nullptr;
+  };
+  Stack encoder = {};
+  Stack decoder = {};
+  const nn::OutputLayer* output = nullptr;
+  // BERT's own: what is added to embeddings, the norm after them, and the layer and norm before the
+  // output.
+  const nn::Embedding* segments = nullptr;
+  const nn::LayerNorm* embedding_norm = nullptr;
+  const nn::Linear* transform = nullptr;
+  const nn::LayerNorm* transform_norm = nullptr;
+};
+
 class Model {
  public:
   virtual ~Model() = default;
@@ -56,6 +74,7 @@ class Model {
   virtual void draw(uint64_t seed) = 0;
   // All attention modules; options().place of each is its public name, e.g. "decoder.0.self".
   virtual std::vector<nn::MultiHeadAttention*> attentions() = 0;
+  virtual Parts parts() const = 0;
 
   // The last layer's hidden states (B, T, C), the input of logits() and loss().
   virtual Value forward(Context& context, const Batch& batch) const = 0;

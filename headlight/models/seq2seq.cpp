@@ -23,6 +23,10 @@ Seq2SeqConfig completed(Seq2SeqConfig config) {
                              std::to_string(config.decoder_vocab_size) +
                              " ids cannot share one table");
   }
+  const auto usual = [&config](int64_t heads) { return config.head_dim * heads == config.d_model; };
+  if (usual(config.encoder_attention_heads) && usual(config.decoder_attention_heads)) {
+    config.head_dim = 0;
+  }
   return config;
 }
 
@@ -57,6 +61,7 @@ nn::TransformerBlock block_of(const Seq2SeqConfig& config, const Side& side, int
   const std::string name = side.name + ".layers." + std::to_string(layer) + ".";
   return nn::TransformerBlock({.width = config.d_model,
                                .heads = side.heads,
+                               .head_dim = config.head_dim,
                                .hidden = side.hidden,
                                .activation = config.activation,
                                .pre_norm = config.normalize_before,
@@ -138,11 +143,16 @@ Seq2Seq::Seq2Seq(const Seq2SeqConfig& config)
 int64_t parameter_count(const Seq2SeqConfig& given) {
   const Seq2SeqConfig config = completed(given);
   const int64_t width = config.d_model;
-  const int64_t attention = 4 * width * width + 4 * width;
+  const auto attention = [&config, width](int64_t heads) {
+    const int64_t merged = config.head_dim == 0 ? width : heads * config.head_dim;
+    return 4 * width * merged + 3 * merged + width;
+  };
   const int64_t norm = 2 * width;
   const auto feed_forward = [width](int64_t hidden) { return 2 * width * hidden + hidden + width; };
-  const int64_t encoder_layer = attention + feed_forward(config.encoder_ffn_dim) + 2 * norm;
-  const int64_t decoder_layer = 2 * attention + feed_forward(config.decoder_ffn_dim) + 3 * norm;
+  const int64_t encoder_layer =
+      attention(config.encoder_attention_heads) + feed_forward(config.encoder_ffn_dim) + 2 * norm;
+  const int64_t decoder_layer = 2 * attention(config.decoder_attention_heads) +
+                                feed_forward(config.decoder_ffn_dim) + 3 * norm;
   int64_t rows =
       config.shared_embeddings ? config.vocab_size : config.vocab_size + config.decoder_vocab_size;
   if (!config.tied_head) rows += config.decoder_vocab_size;
@@ -172,6 +182,12 @@ std::vector<nn::MultiHeadAttention*> Seq2Seq::attentions() {
   std::vector<nn::MultiHeadAttention*> all = encoder_.attentions();
   for (nn::MultiHeadAttention* attention : decoder_.layers.attentions()) all.push_back(attention);
   return all;
+}
+
+Parts Seq2Seq::parts() const {
+  return {.encoder = {&encoder_embedding_, &encoder_},
+          .decoder = {&decoder_.embedding, &decoder_.layers},
+          .output = &decoder_.output};
 }
 
 Value Seq2Seq::encode(Context& context, const Tensor& source_ids, const Tensor& source_lens) const {

@@ -15,6 +15,7 @@ struct Seq2SeqConfig {
   int64_t decoder_layers = 6;
   int64_t encoder_attention_heads = 8;
   int64_t decoder_attention_heads = 8;
+  int64_t head_dim = 0;  // width of a head; 0: d_model / heads, which must be whole
   int64_t encoder_ffn_dim = 2048;
   int64_t decoder_ffn_dim = 2048;
   int64_t max_position_embeddings = 1024;
@@ -56,6 +57,7 @@ class Seq2Seq : public Model {
   nn::Parameters parameters() const override;
   void draw(uint64_t seed) override;
   std::vector<nn::MultiHeadAttention*> attentions() override;
+  Parts parts() const override;
 
   using Model::loss;
   // The encoder's output (B, S, C).

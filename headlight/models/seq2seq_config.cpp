@@ -35,6 +35,17 @@ void read_switches(const ConfigReader& reader, Seq2SeqConfig& config) {
   config.activation_dropout = reader.fraction("activation_dropout", true, 0);
 }
 
+void check_heads(const ConfigReader& reader, const Seq2SeqConfig& config, std::string_view key,
+                 int64_t heads) {
+  if (config.head_dim == 0) {
+    reader.check_heads(key, heads, config.d_model);
+  } else if (heads * config.head_dim > kMostWidth) {
+    reader.refuse("head_dim", "is " + std::to_string(config.head_dim) + ", " +
+                                  std::to_string(heads) + " heads of that width are more than " +
+                                  std::to_string(kMostWidth));
+  }
+}
+
 }  // namespace
 
 Seq2SeqConfig Seq2Seq::read_config(const io::Json& json, const std::string& path) {
@@ -48,14 +59,15 @@ Seq2SeqConfig Seq2Seq::read_config(const io::Json& json, const std::string& path
   config.decoder_layers = reader.size("decoder_layers", kMostLayers);
   config.encoder_attention_heads = reader.size("encoder_attention_heads", kMostWidth);
   config.decoder_attention_heads = reader.size("decoder_attention_heads", kMostWidth);
+  config.head_dim = reader.integer("head_dim", 0, kMostWidth, 0);
   config.encoder_ffn_dim = reader.size("encoder_ffn_dim", 4 * kMostWidth);
   config.decoder_ffn_dim = reader.size("decoder_ffn_dim", 4 * kMostWidth);
   config.max_position_embeddings = reader.size("max_position_embeddings", kMostIds);
   read_switches(reader, config);
   config.special_ids = reader.special_ids(std::max(config.vocab_size, config.decoder_vocab_size),
                                           OutsideIds::refused);
-  reader.check_heads("encoder_attention_heads", config.encoder_attention_heads, config.d_model);
-  reader.check_heads("decoder_attention_heads", config.decoder_attention_heads, config.d_model);
+  check_heads(reader, config, "encoder_attention_heads", config.encoder_attention_heads);
+  check_heads(reader, config, "decoder_attention_heads", config.decoder_attention_heads);
   if (!config.learned_positions && config.d_model % 2 != 0) {
     reader.refuse("d_model", "is " + std::to_string(config.d_model) +
                                  ", sinusoidal positions need an even width");
@@ -98,6 +110,7 @@ io::Json Seq2Seq::config() const {
   if (config_.decoder_vocab_size != config_.vocab_size) {
     config.emplace_back("decoder_vocab_size", config_.decoder_vocab_size);
   }
+  if (config_.head_dim != 0) config.emplace_back("head_dim", config_.head_dim);
   write_special_ids(config, config_.special_ids);
   return config;
 }

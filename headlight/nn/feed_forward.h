@@ -23,6 +23,9 @@ class FeedForward {
  public:
   explicit FeedForward(const FeedForwardOptions& options);
   Parameters parameters() const;
+  const FeedForwardOptions& options() const noexcept { return options_; }
+  const Linear& first() const noexcept { return first_; }
+  const Linear& second() const noexcept { return second_; }
   Value forward(Context& context, const Value& x) const;
 
  private:

@@ -17,6 +17,7 @@ class LayerNorm {
  public:
   LayerNorm(const std::string& name, const LayerNormOptions& options);
   Parameters parameters() const;
+  const LayerNormOptions& options() const noexcept { return options_; }
 
   // x is (..., width).
   Value forward(Context& context, const Value& x) const;

@@ -10,6 +10,7 @@ class OutputLayer {
  public:
   explicit OutputLayer(ParameterHandle weight, ParameterHandle bias = {});
   Parameters parameters() const { return linear_.parameters(); }
+  const Linear& linear() const noexcept { return linear_; }
 
   // x is (..., C), the result (..., V). Observed as "logits" and, where wanted, "probabilities".
   Value logits(Context& context, const Value& x) const;

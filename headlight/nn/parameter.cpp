@@ -55,6 +55,14 @@ const Tensor& Parameter::change() {
   return value().data();
 }
 
+void draw_uniform(const Parameters& parameters, uint64_t seed) {
+  for (const ParameterHandle& parameter : parameters) {
+    if (parameter->defined()) continue;
+    draw(*parameter, seed,
+         [](const base::Random& random, uint64_t index) { return random.uniform(index); });
+  }
+}
+
 void draw_normal(const Parameters& parameters, uint64_t seed, float deviation) {
   for (const ParameterHandle& parameter : parameters) {
     if (parameter->defined()) continue;

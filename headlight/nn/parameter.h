@@ -48,6 +48,7 @@ using Parameters = std::vector<ParameterHandle>;
 
 // These draw the numbers of the parameters that have none yet; a draw depends on the seed and the
 // parameter's name. (Biases start as zeros and norms as ones, so what is left are weights.)
+void draw_uniform(const Parameters& parameters, uint64_t seed);  // in 0...1
 void draw_normal(const Parameters& parameters, uint64_t seed, float deviation);
 // Uniform within +-sqrt(6 / (inputs + outputs)) for matrices.
 void draw_xavier_uniform(const Parameters& parameters, uint64_t seed);

@@ -24,6 +24,7 @@ class SequenceEmbedding {
  public:
   SequenceEmbedding(Embedding tokens, const SequenceEmbeddingOptions& options);
   Parameters parameters() const;  // the table of ids included
+  const SequenceEmbeddingOptions& options() const noexcept { return options_; }
   int64_t max_length() const noexcept { return options_.max_length; }
 
   struct Call {

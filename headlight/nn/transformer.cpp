@@ -12,6 +12,7 @@ MultiHeadAttention attention_of(const TransformerBlockOptions& options, const At
                                 const char* place) {
   return MultiHeadAttention({.query_width = options.width,
                              .heads = options.heads,
+                             .head_dim = options.head_dim,
                              .qkv_bias = options.bias,
                              .out_bias = options.bias,
                              .weight_dropout = options.attention_dropout,

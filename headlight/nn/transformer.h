@@ -25,7 +25,8 @@ struct TransformerNames {
 struct TransformerBlockOptions {
   int64_t width = 0;
   int64_t heads = 1;
-  int64_t hidden = 0;  // of the feed-forward layer
+  int64_t head_dim = 0;  // default: width / heads, which must be whole
+  int64_t hidden = 0;    // of the feed-forward layer
   Activation activation = Activation::relu;
   bool pre_norm = false;
   bool causal = false;  // a decoder
@@ -59,6 +60,14 @@ class TransformerBlock {
   explicit TransformerBlock(const TransformerBlockOptions& options);
   Parameters parameters() const;
   std::vector<MultiHeadAttention*> attentions();
+
+  const TransformerBlockOptions& options() const noexcept { return options_; }
+  const MultiHeadAttention& self() const noexcept { return self_; }
+  const MultiHeadAttention* cross() const noexcept { return cross_ ? &*cross_ : nullptr; }
+  const FeedForward& feed_forward() const noexcept { return feed_forward_; }
+  const LayerNorm& self_norm() const noexcept { return self_norm_; }
+  const LayerNorm* cross_norm() const noexcept { return cross_norm_ ? &*cross_norm_ : nullptr; }
+  const LayerNorm& feed_forward_norm() const noexcept { return feed_forward_norm_; }
 
   struct Call {
     tensor::Tensor lens = {};  // i64 (B,): rows from here on are padding
@@ -96,6 +105,8 @@ class TransformerStack {
   Parameters parameters() const;
   std::vector<MultiHeadAttention*> attentions();
   const std::vector<TransformerBlock>& blocks() const noexcept { return blocks_; }
+  const LayerNorm* final_norm() const noexcept { return final_norm_ ? &*final_norm_ : nullptr; }
+  const std::string& place() const noexcept { return place_; }
 
   // (B, T, C) to (B, T, C); `caches` has one entry per block.
   Value forward(Context& context, const Value& x, const TransformerBlock::Call& call,

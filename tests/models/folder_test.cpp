@@ -104,6 +104,21 @@ TEST_F(Folder, of_any_encoder_decoder_gives_it_back) {
   expect_counted(third, config);
 }
 
+TEST_F(Folder, with_heads_of_another_width_says_so) {
+  Seq2SeqConfig config = small_seq2seq();
+  config.encoder_attention_heads = 5;
+  config.decoder_attention_heads = 1;
+  config.head_dim = 7;
+  Seq2Seq model(config);
+  expect_back(model);
+  expect_counted(model, config);
+  EXPECT_EQ(model.config().find("head_dim")->integer(), 7);
+
+  config = small_seq2seq();
+  config.head_dim = config.d_model / config.encoder_attention_heads;
+  EXPECT_EQ(Seq2Seq(config).config().find("head_dim"), nullptr);
+}
+
 TEST_F(Folder, of_any_bert_gives_it_back) {
   EncoderConfig config = small_encoder();
   for (const bool pooler : {true, false}) {
