@@ -37,7 +37,7 @@ tensor::Tensor Gradient::tensor() const {
 tensor::Tensor Gradient::sum(Context& context) {
   if (parent_) return view_(parent_->sum(context));
   if (!tensor_.defined()) {
-    tensor_ = tensor::Tensor::zeros(context.arena, tensor::DType::f32, shape_);
+    tensor_ = zeros(context, shape_);
   }
   return tensor_;
 }
@@ -86,6 +86,14 @@ Value Value::viewed(const TensorView& view) const {
   std::shared_ptr<Gradient> gradient;
   if (gradient_) gradient = std::make_shared<Gradient>(gradient_, view, data.shape());
   return Value(std::move(data), std::move(gradient));
+}
+
+tensor::Tensor zeros(Context& context, const tensor::Shape& shape) {
+  const tensor::Tensor result =
+      tensor::Tensor::uninitialized(context.arena, tensor::DType::f32, shape);
+  const int64_t count = shape.elements();
+  kernels::clear(context.execution(), {result.data<float>(), 1, count, count, 1});
+  return result;
 }
 
 }  // namespace headlight::autograd

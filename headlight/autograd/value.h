@@ -88,4 +88,7 @@ class Value {
   std::shared_ptr<Gradient> gradient_;
 };
 
+// A tensor of zeros in the Context's memory.
+tensor::Tensor zeros(Context& context, const tensor::Shape& shape);
+
 }  // namespace headlight::autograd

@@ -78,6 +78,11 @@ void scale(const Execution& execution, float alpha, tensor::ConstMatrixView x,
   for_pieces(execution, y.rows, y.cols, piece, x, y);
 }
 
+void clear(const Execution& execution, tensor::MatrixView y) {
+  const auto piece = [](int64_t count, float* to) { std::fill(to, to + count, 0.0F); };
+  for_pieces(execution, y.rows, y.cols, piece, y);
+}
+
 void add_column_sums(const Execution& execution, tensor::ConstMatrixView x, float* sums) {
   HWY_DYNAMIC_DISPATCH(sum_chunks)(execution, x, sums);
 }

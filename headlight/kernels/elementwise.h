@@ -1,4 +1,4 @@
-// Sums, copies, dropout, embedding rows and sinusoidal positions.
+// Sums, copies, zeros, dropout, embedding rows and sinusoidal positions.
 #pragma once
 
 #include "headlight/kernels/execution.h"
@@ -11,6 +11,8 @@ void add(const Execution& execution, float alpha, tensor::ConstMatrixView a,
 // y = alpha * x; y may be x.
 void scale(const Execution& execution, float alpha, tensor::ConstMatrixView x,
            tensor::MatrixView y);
+// y = 0.
+void clear(const Execution& execution, tensor::MatrixView y);
 // sums[c] += sum over rows of x[r][c], in an order fixed by the number of rows (gradient of a
 // bias).
 void add_column_sums(const Execution& execution, tensor::ConstMatrixView x, float* sums);

@@ -1,5 +1,7 @@
 // Free blocks wait in lists by size class; classes are an eighth of a power of two apart, so at
-// most an eighth is wasted.
+// most an eighth of a new block is wasted. A free block up to twice as large as needed serves too,
+// and more free memory than was ever in use goes back to the system: a run whose shapes change from
+// step to step, as batches of sentences do, must not keep a set of blocks for each.
 #include "headlight/tensor/arena.h"
 
 #include <sys/mman.h>
@@ -61,20 +63,35 @@ struct Arena::State {
     free_blocks.clear();
   }
 
-  std::byte* take(size_t bytes) {
-    std::lock_guard<std::mutex> lock(mutex);
-    std::vector<std::byte*>& blocks = free_blocks[bytes];
+  struct Taken {
     std::byte* block;
-    if (blocks.empty()) {
-      block = system_allocate(bytes);
+    size_t bytes;
+  };
+
+  Taken take(size_t bytes) {
+    std::lock_guard<std::mutex> lock(mutex);
+    Taken taken = take_free(bytes);
+    if (taken.block == nullptr) {
+      if (reserved - in_use > peak) release();
+      taken = {system_allocate(bytes), bytes};
       reserved += bytes;
-    } else {
-      block = blocks.back();
-      blocks.pop_back();
     }
-    in_use += bytes;
+    in_use += taken.bytes;
     peak = std::max(peak, in_use);
-    return block;
+    return taken;
+  }
+
+  // The smallest that fits, or none.
+  Taken take_free(size_t bytes) {
+    for (auto entry = free_blocks.lower_bound(bytes);
+         entry != free_blocks.end() && entry->first / 2 <= bytes; ++entry) {
+      std::vector<std::byte*>& blocks = entry->second;
+      if (blocks.empty()) continue;
+      const Taken taken{blocks.back(), entry->first};
+      blocks.pop_back();
+      return taken;
+    }
+    return {nullptr, 0};
   }
 
   void give_back(std::byte* block, size_t bytes) noexcept {
@@ -95,11 +112,12 @@ Arena::~Arena() = default;
 Block Arena::allocate(size_t bytes) {
   const size_t rounded = size_class(bytes);
   if (rounded < bytes) refuse(bytes);
-  std::byte* memory = state_->take(rounded);
+  const State::Taken taken = state_->take(rounded);
   // Should the control block's allocation fail, shared_ptr calls the deleter and the memory is back
   // in its list.
-  return Block(memory,
-               [state = state_, rounded](std::byte* block) { state->give_back(block, rounded); });
+  return Block(taken.block, [state = state_, bytes = taken.bytes](std::byte* block) {
+    state->give_back(block, bytes);
+  });
 }
 
 size_t Arena::bytes_in_use() const {

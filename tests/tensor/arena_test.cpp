@@ -73,6 +73,28 @@ TEST(Arena, wastes_at_most_an_eighth_of_larger_blocks) {
   }
 }
 
+TEST(Arena, gives_a_free_block_of_up_to_twice_the_size) {
+  Arena arena;
+  Block block = arena.allocate(2048);
+  const std::byte* address = block.get();
+  block.reset();
+  block = arena.allocate(1024);
+  EXPECT_EQ(block.get(), address);
+  EXPECT_EQ(arena.bytes_in_use(), 2048u);
+  block.reset();
+  EXPECT_NE(arena.allocate(900).get(), address);
+}
+
+TEST(Arena, keeps_no_more_than_it_needed_at_once_however_sizes_change) {
+  Arena arena;
+  for (size_t step = 0; step < 1000; ++step) {
+    std::vector<Block> blocks;
+    for (size_t i = 0; i < 20; ++i)
+      blocks.push_back(arena.allocate(100 + step * step * 37 % 90000));
+  }
+  EXPECT_LE(arena.bytes_reserved(), 3 * arena.peak_bytes());
+}
+
 TEST(Arena, asks_the_system_for_nothing_in_the_steady_state) {
   Arena arena;
   const auto step = [&] {

@@ -76,7 +76,7 @@ Tensor AttentionGradientMemory::memory_for(Context& context, const Tensor& input
       return sum;
     }
   }
-  Tensor memory = Tensor::zeros(context.arena, DType::f32, input.shape());
+  Tensor memory = zeros(context, input.shape());
   detours_.push_back({memory, target});
   return memory;
 }

@@ -31,7 +31,7 @@ struct ResidualNormNode : Node {
   Tensor sum_gradient(Context& context) const {
     const Tensor arrived = output_gradient(0);
     if (!arrived.defined()) {
-      return Tensor::zeros(context.arena, DType::f32, normalization.rows.shape());
+      return zeros(context, normalization.rows.shape());
     }
     Tensor d_sum = workspace(context, 0);
     if (d_sum.data<float>() != arrived.data<float>()) {
