@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/base/base.h"
+
 namespace headlight::cli {
 
-// The candidate that takes the fewest edits (a letter inserted, left out, replaced, or two
-// neighbours exchanged); the first of equals. There is at least one candidate.
-std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
+using base::nearest;
 
 // A to Z only.
 std::string in_small_letters(std::string_view word);

@@ -15,7 +15,7 @@ enum class Operation {
               // t + start for every sequence
   sinusoid,   // position `start` + t, R14; `base`, `order` interleaved|halves, `divisor`
               // half|half_minus_one, `index` pair|column
-  add,        // left, right
+  add,        // left, right, [more]
   linear,     // input (..., I), weight, [bias]: rows times the outputs [weight_begin, + outputs) of
               // the weight, plus bias [bias_begin, + outputs); `layout` out_in|in_out. `repeat` n:
               // the weight's inputs n times side by side; the input is (B, T, C) read as (B, T*C)

@@ -35,6 +35,8 @@ class Trace {
   // A tensor or a parameter by its whole name; nullptr when there is none.
   const TracedTensor* find(std::string_view name) const;
   const TracedTensor& at(std::string_view name) const;
+  // Whether it is a tensor of the trace or any parameter of the model.
+  bool knows(std::string_view name) const;
   // The tensors of one step of the walk, in order. 12: scaled and masked scores and weights of the
   // self-attention that has a causal mask. Variants are not among them.
   std::vector<const TracedTensor*> of_step(int step) const;
@@ -47,11 +49,12 @@ class Trace {
   // Labels of an axis of the size that the tensor has there; empty where positions are numbers.
   std::vector<std::string> labels(Axis axis) const;
 
-  // For those who build and extend traces. `values` may be absent for what is reconstructed.
+  // For those who build and extend traces. `values` may be absent for what is reconstructed of the
+  // attention at a place, whose query, key and value have been added.
   void add(TracedTensor tensor, tensor::Tensor values);
+  void add_attention(const std::string& place, float scale, bool causal);
 
  private:
-  friend class Reconstruction;
   void use_parameter(const std::string& name);
 
   base::ThreadPool* threads_;

@@ -51,4 +51,7 @@ struct TracedTensor {
   int head_axis() const;
 };
 
+// All keys of formulas that there are.
+const std::vector<std::string_view>& formula_keys();
+
 }  // namespace headlight::explain

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headlight/models/models.h"
+#include "headlight/optim/optim.h"
 #include "headlight/text/text.h"
 
 namespace headlight::explain {
@@ -34,6 +35,18 @@ struct WorkedModel {
   std::vector<SentencePair> sentences;
   text::Tokenizer tokenizer;  // <pad>, <start>, <end>, <unk> and the words, in order
   std::unique_ptr<models::Seq2Seq> model;
+};
+
+// How it learns its sentences from any seed, in well under a second: all pairs in each step.
+struct WorkedRecipe {
+  optim::OptimizerOptions optimizer = {
+      .kind = optim::OptimizerKind::adam, .weight_decay = 0, .grad_clip = 1};
+  optim::ScheduleOptions schedule = {.kind = optim::ScheduleKind::cosine,
+                                     .learning_rate = 0.03,
+                                     .min_learning_rate = 0.001,
+                                     .warmup_iters = 10,
+                                     .lr_decay_iters = 400};
+  int64_t steps = 400;
 };
 
 // Matrices are uniform in 0...1 by seed, biases 0, norms 1 and 0. Other numbers come with

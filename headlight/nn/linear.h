@@ -40,6 +40,7 @@ class Linear {
   int64_t inputs() const;
   int64_t outputs() const noexcept { return part_.outputs; }
   const Part& part() const noexcept { return part_; }
+  Activation activation() const noexcept { return activation_; }
   Parameters parameters() const;  // the whole parameters
 
   // x is (..., inputs); the result is (..., outputs). An observer may want what is there before the

@@ -67,7 +67,7 @@ const BadValue kBadSeq2Seq[] = {
      "(decoder_attention_heads): 7 heads do not divide the width 24"},
     {"head_dim", "-1", "(head_dim): is -1"},
     {"head_dim", "900000", "(head_dim): is 900000, 4 heads of that width are more than 1000000"},
-    {"head_dim", "5", "of the wrong shape or type: decoder.layers.0.encoder_attn.k_proj.bias"},
+    {"head_dim", "5", "should be [20, 24]"},
     {"encoder_ffn_dim", "null", "(encoder_ffn_dim): is null"},
     {"decoder_ffn_dim", "-48", "(decoder_ffn_dim): is -48"},
     {"max_position_embeddings", "0", "(max_position_embeddings): is 0"},

@@ -1,0 +1,115 @@
+// Reading and writing names of cells.
+#include "headlight/explain/cell.h"
+
+#include <charconv>
+#include <optional>
+
+namespace headlight::explain {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+[[noreturn]] void refuse(std::string_view text, const std::string& why) {
+  throw Error(ErrorKind::bad_input, "cell", io::in_quotes(text), why);
+}
+
+std::optional<int64_t> whole_number(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || failure != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+// "3,5" as numbers; nothing when it is something else.
+std::optional<std::vector<int64_t>> numbers(std::string_view text) {
+  std::vector<int64_t> list;
+  while (true) {
+    const size_t comma = std::min(text.find(','), text.size());
+    std::string_view piece = text.substr(0, comma);
+    while (piece.starts_with(' ')) piece.remove_prefix(1);
+    while (piece.ends_with(' ')) piece.remove_suffix(1);
+    const std::optional<int64_t> number = whole_number(piece);
+    if (!number) return {};
+    list.push_back(*number);
+    if (comma == text.size()) return list;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+bool has_batch(const TracedTensor& tensor) {
+  return !tensor.axes.empty() && tensor.axes.front() == Axis::batch;
+}
+
+}  // namespace
+
+TensorSelection parse_tensor(const Trace& trace, std::string_view name) {
+  constexpr std::string_view kHead = ".head.";
+  if (trace.find(name) != nullptr) return {std::string(name)};
+  const size_t head = name.find(kHead);
+  const size_t number = head + kHead.size();
+  const size_t dot = head == std::string_view::npos ? head : name.find('.', number);
+  if (dot == std::string_view::npos) return {trace.at(name).name};
+  const std::string whole = std::string(name.substr(0, head)) + std::string(name.substr(dot));
+  const TracedTensor& tensor = trace.at(whole);
+  const std::optional<int64_t> index = whole_number(name.substr(number, dot - number));
+  if (tensor.head_axis() < 0) refuse(name, whole + " has no heads");
+  const int64_t heads = tensor.shape[tensor.head_axis()];
+  if (!index || *index < 0 || *index >= heads) {
+    refuse(name, "head " + std::string(name.substr(number, dot - number)) +
+                     " is not within 0 and " + std::to_string(heads - 1));
+  }
+  return {whole, *index};
+}
+
+CellReference parse_cell(const Trace& trace, std::string_view text) {
+  const size_t open = text.find('[');
+  if (open == std::string_view::npos || !text.ends_with(']')) {
+    refuse(text,
+           "a name and numbers in brackets are expected, e.g. "
+           "encoder.0.self.head.2.scores[3,5]");
+  }
+  const TensorSelection selection = parse_tensor(trace, text.substr(0, open));
+  const TracedTensor& tensor = trace.at(selection.name);
+  std::optional<std::vector<int64_t>> index =
+      numbers(text.substr(open + 1, text.size() - open - 2));
+  if (!index) refuse(text, "whole numbers with commas are expected in the brackets");
+  const size_t rank = static_cast<size_t>(tensor.shape.rank()) - (selection.head >= 0 ? 1 : 0);
+  const bool left_out = has_batch(tensor) && tensor.shape[0] == 1 && index->size() + 1 == rank;
+  if (left_out) index->insert(index->begin(), 0);
+  if (index->size() != rank) {
+    refuse(text, std::to_string(index->size()) + " numbers for " + selection.name +
+                     ", whose shape is " + tensor.shape.text());
+  }
+  if (selection.head >= 0) index->insert(index->begin() + tensor.head_axis(), selection.head);
+  for (size_t axis = 0; axis < index->size(); ++axis) {
+    const int64_t size = tensor.shape[static_cast<int>(axis)];
+    if ((*index)[axis] >= 0 && (*index)[axis] < size) continue;
+    refuse(text, "index " + std::to_string((*index)[axis]) + " is not within 0 and " +
+                     std::to_string(size - 1) + ", the shape of " + selection.name + " is " +
+                     tensor.shape.text());
+  }
+  return {selection.name, *std::move(index)};
+}
+
+std::string cell_text(const Trace& trace, const CellReference& cell) {
+  const TracedTensor& tensor = trace.at(cell.name);
+  const int head = tensor.head_axis();
+  const size_t dot = cell.name.rfind('.');
+  const bool by_head = head >= 0 && dot != std::string::npos && tensor.shape.rank() > head + 1;
+  std::string text = cell.name;
+  if (by_head) {
+    text = cell.name.substr(0, dot) + ".head." +
+           std::to_string(cell.index[static_cast<size_t>(head)]) + cell.name.substr(dot);
+  }
+  std::string separator = "[";
+  const size_t first = has_batch(tensor) && tensor.shape[0] == 1 ? 1 : 0;
+  for (size_t axis = first; axis < cell.index.size(); ++axis) {
+    if (by_head && static_cast<int>(axis) == head) continue;
+    text += separator + std::to_string(cell.index[axis]);
+    separator = ",";
+  }
+  return text + "]";
+}
+
+}  // namespace headlight::explain

@@ -1,0 +1,72 @@
+// A trace as JSON and as safetensors.
+#include "headlight/explain/trace_file.h"
+
+#include <utility>
+
+namespace headlight::explain {
+namespace {
+
+constexpr double kWeightedValuesLimit = 64e6;  // bytes, as in the command line's contract
+
+io::Json::Array json_of(const std::vector<std::string>& words) {
+  return {words.begin(), words.end()};
+}
+
+io::Json::Array json_of(const std::vector<TracedTensor>& tensors) {
+  io::Json::Array list;
+  for (const TracedTensor& tensor : tensors) list.emplace_back(tensor_json(tensor));
+  return list;
+}
+
+bool is_too_large(const TracedTensor& tensor) {
+  return tensor.operation == Operation::weigh &&
+         static_cast<double>(tensor.shape.elements()) * sizeof(float) >= kWeightedValuesLimit;
+}
+
+}  // namespace
+
+io::Json tensor_json(const TracedTensor& tensor) {
+  io::Json::Array operands;
+  for (const Operand& operand : tensor.operands) {
+    operands.emplace_back(io::Json::Object{{"role", operand.role}, {"name", operand.name}});
+  }
+  io::Json::Array axes;
+  for (const Axis axis : tensor.axes) axes.emplace_back(name_of(axis));
+  const std::span<const int64_t> sizes = tensor.shape.sizes();
+  io::Json::Object json = {{"name", tensor.name},
+                           {"step", tensor.step},
+                           {"operation", name_of(tensor.operation)},
+                           {"operands", std::move(operands)},
+                           {"attributes", tensor.attributes},
+                           {"shape", io::Json::Array(sizes.begin(), sizes.end())},
+                           {"axes", std::move(axes)},
+                           {"formula", tensor.formula},
+                           {"text", tensor.text}};
+  if (!tensor.variant.empty()) json.emplace_back("variant", tensor.variant);
+  return json;
+}
+
+io::Json trace_json(const Trace& trace) {
+  return io::Json::Object{{"tokens", json_of(trace.input().tokens)},
+                          {"source_tokens", json_of(trace.input().source_tokens)},
+                          {"tensors", json_of(trace.tensors())},
+                          {"parameters", json_of(trace.parameters())}};
+}
+
+std::vector<io::NamedTensor> trace_tensors(const Trace& trace) {
+  std::vector<io::NamedTensor> all;
+  for (const TracedTensor& tensor : trace.tensors()) {
+    if (!is_too_large(tensor)) all.push_back({tensor.name, trace.values(tensor.name)});
+  }
+  for (const TracedTensor& parameter : trace.parameters()) {
+    all.push_back({parameter.name, trace.values(parameter.name)});
+  }
+  return all;
+}
+
+void write_trace(base::FileSystem& files, const std::string& path, const Trace& trace) {
+  io::write_safetensors(files, path, trace_tensors(trace),
+                        {{"trace", io::json_text(trace_json(trace))}});
+}
+
+}  // namespace headlight::explain

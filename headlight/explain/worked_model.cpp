@@ -1,0 +1,88 @@
+// A tokenizer of the sentences' words and an encoder-decoder of their size.
+#include "headlight/explain/worked_model.h"
+
+#include <utility>
+
+namespace headlight::explain {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+constexpr int64_t kMostTokens = 256;  // of a sentence
+
+[[noreturn]] void refuse(const std::string& where, const std::string& why) {
+  throw Error(ErrorKind::bad_input, "worked model", where, why);
+}
+
+void check(const WorkedModelOptions& options) {
+  const std::pair<const char*, int64_t> sizes[] = {{"width", options.width},
+                                                   {"heads", options.heads},
+                                                   {"head width", options.head_width},
+                                                   {"feed-forward width", options.hidden},
+                                                   {"layers", options.layers}};
+  constexpr int64_t kMost = 1024;
+  for (const auto& [name, size] : sizes) {
+    if (size >= 1 && size <= kMost) continue;
+    refuse(name,
+           "is " + std::to_string(size) + ", it must be within 1 and " + std::to_string(kMost));
+  }
+  if (options.width % 2 != 0) {
+    refuse("width",
+           "is " + std::to_string(options.width) + ", sinusoidal positions need an even width");
+  }
+}
+
+text::Tokenizer words_of(const std::vector<SentencePair>& sentences) {
+  if (sentences.empty()) refuse("sentences", "there are none");
+  std::vector<std::string_view> texts;
+  for (const SentencePair& pair : sentences) {
+    texts.push_back(pair.source);
+    texts.push_back(pair.target);
+  }
+  text::Tokenizer tokenizer = text::word_tokenizer(texts);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (!tokenizer.encode(texts[i]).empty()) continue;
+    refuse("sentence " + std::to_string(i / 2 + 1),
+           std::string("its ") + (i % 2 == 0 ? "source" : "target") + " has no words");
+  }
+  return tokenizer;
+}
+
+models::SpecialIds special_ids(const text::SpecialIds& ids) {
+  return {.padding = ids.pad, .begin = ids.bos, .end = ids.eos, .decoder_start = ids.bos};
+}
+
+}  // namespace
+
+std::vector<SentencePair> default_sentences() {
+  return {{"When you play the game of thrones", "you win or you die"},
+          {"When the sun rises over the sea", "the boats come home"},
+          {"When winter comes to the north", "the wolves sing at night"}};
+}
+
+WorkedModel make_worked_model(std::vector<SentencePair> sentences,
+                              const WorkedModelOptions& options) {
+  check(options);
+  text::Tokenizer tokenizer = words_of(sentences);
+  auto model = std::make_unique<models::Seq2Seq>(
+      models::Seq2SeqConfig{.vocab_size = tokenizer.size(),
+                            .d_model = options.width,
+                            .encoder_layers = options.layers,
+                            .decoder_layers = options.layers,
+                            .encoder_attention_heads = options.heads,
+                            .decoder_attention_heads = options.heads,
+                            .head_dim = options.head_width,
+                            .encoder_ffn_dim = options.hidden,
+                            .decoder_ffn_dim = options.hidden,
+                            .max_position_embeddings = kMostTokens,
+                            .normalize_before = options.pre_norm,
+                            .final_layer_norm = options.pre_norm,
+                            .scale_embedding = false,
+                            .tied_head = false,
+                            .special_ids = special_ids(tokenizer.special())});
+  nn::draw_uniform(model->parameters(), options.seed);
+  return {std::move(sentences), std::move(tokenizer), std::move(model)};
+}
+
+}  // namespace headlight::explain

@@ -1,0 +1,141 @@
+// Every cell has terms that give its value, and leads back to a parameter.
+#include <cmath>
+#include <set>
+
+#include "tests/explain/support.h"
+
+namespace headlight::explain {
+namespace {
+
+constexpr double kTolerance = 1e-6;
+
+void expect_explained(const Trace& trace, const CellReference& cell) {
+  const CellTerms terms = explain_cell(trace, cell);
+  if (std::isinf(terms.value)) {
+    EXPECT_EQ(terms.combined, terms.value) << cell_text(trace, cell);
+    return;
+  }
+  EXPECT_LE(std::abs(terms.combined - terms.value), kTolerance * terms.size)
+      << cell_text(trace, cell) << " is " << terms.value << ", terms give " << terms.combined;
+}
+
+void expect_all_explained(const Trace& trace) {
+  for (const TracedTensor& tensor : trace.tensors()) {
+    for (const std::vector<int64_t>& index : indices_of(tensor.shape)) {
+      expect_explained(trace, {tensor.name, index});
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(ExplainTest, every_cell_of_the_worked_model_is_what_its_terms_give) {
+  expect_all_explained(worked_trace());
+  expect_all_explained(worked_trace({.heads = 3, .head_width = 2, .pre_norm = true, .seed = 7}));
+}
+
+TEST_F(ExplainTest, every_cell_of_a_gpt_and_a_bert_is_what_its_terms_give) {
+  models::Gpt gpt(models::small_gpt());
+  expect_all_explained(traced(gpt, 5));
+  models::Encoder bert(models::small_encoder());
+  expect_all_explained(traced(bert, 4));
+}
+
+TEST_F(ExplainTest, every_way_back_from_a_prediction_ends_at_a_parameter_or_an_input) {
+  const Trace trace = worked_trace();
+  std::set<std::pair<std::string, std::vector<int64_t>>> seen;
+  std::set<std::string> leaves;
+  std::vector<CellReference> open = {parse_cell(trace, "probabilities[0,5]")};
+  while (!open.empty()) {
+    const CellReference cell = open.back();
+    open.pop_back();
+    if (!seen.insert({cell.name, cell.index}).second) continue;
+    const CellTerms terms = explain_cell(trace, cell);
+    const std::vector<CellReference> next = terms.cells();
+    if (next.empty()) leaves.insert(cell.name);
+    open.insert(open.end(), next.begin(), next.end());
+  }
+  EXPECT_TRUE(leaves.contains("shared.weight"));
+  for (const std::string& leaf : leaves) {
+    const Operation operation = trace.at(leaf).operation;
+    EXPECT_TRUE(operation == Operation::parameter || operation == Operation::given ||
+                operation == Operation::sinusoid)
+        << leaf;
+  }
+  EXPECT_GT(seen.size(), 1000U);
+}
+
+TEST_F(ExplainTest, terms_say_what_enters) {
+  const Trace trace = worked_trace();
+  const CellTerms score =
+      explain_cell(trace, parse_cell(trace, "encoder.0.self.head.0.scores[3,5]"));
+  EXPECT_EQ(score.operation, Operation::scores);
+  ASSERT_EQ(score.terms.size(), 4U);
+  EXPECT_EQ(cell_text(trace, score.terms[2].factors[0].cell), "encoder.0.self.head.0.query[3,2]");
+  EXPECT_EQ(cell_text(trace, score.terms[2].factors[1].cell), "encoder.0.self.head.0.key[5,2]");
+  EXPECT_EQ(score.terms.back().running, score.combined);
+
+  const CellTerms position = explain_cell(trace, parse_cell(trace, "encoder.positions[3,5]"));
+  EXPECT_EQ(position.combination, Combination::cosine);
+  EXPECT_EQ(position.ingredients[0].key, "position");
+  EXPECT_EQ(position.ingredients[0].value, 3);
+  EXPECT_NEAR(position.ingredients[1].value, std::pow(10000.0, -4.0 / 6), 1e-12);
+
+  const CellTerms hidden =
+      explain_cell(trace, parse_cell(trace, "decoder.0.self.head.0.masked_scores[1,4]"));
+  EXPECT_EQ(hidden.combination, Combination::hidden);
+  EXPECT_TRUE(std::isinf(hidden.value));
+
+  const CellTerms deviation =
+      explain_cell(trace, parse_cell(trace, "encoder.0.norm_1.deviation[2]"));
+  EXPECT_EQ(deviation.terms.size(), 6U);
+  EXPECT_EQ(deviation.ingredients[0].cell->name, "encoder.0.norm_1.mean");
+
+  const CellTerms word = explain_cell(trace, parse_cell(trace, "encoder.embedding[1,0]"));
+  EXPECT_EQ(cell_text(trace, word.terms[0].factors[0].cell), "shared.weight[5,0]");
+  EXPECT_TRUE(explain_cell(trace, word.terms[0].factors[0].cell).cells().empty());
+}
+
+TEST_F(ExplainTest, cells_are_read_and_written_in_the_same_form) {
+  const Trace trace = worked_trace({.heads = 3});
+  for (const char* text :
+       {"encoder.0.self.head.2.scores[3,5]", "encoder.0.norm_1.mean[3]", "logits[0,28]",
+        "shared.weight[5,0]", "decoder.0.self.head.1.weighted_values[3,2,1]",
+        "encoder.0.self.head.2.row_max[6]", "encoder.layers.0.fc1.bias[4]"}) {
+    EXPECT_EQ(cell_text(trace, parse_cell(trace, text)), text);
+  }
+  EXPECT_EQ(parse_cell(trace, "encoder.0.self.scores[0,2,3,5]"),
+            parse_cell(trace, "encoder.0.self.head.2.scores[ 3, 5 ]"));
+  EXPECT_EQ(parse_cell(trace, "encoder.0.self.scores[2,3,5]"),
+            parse_cell(trace, "encoder.0.self.head.2.scores[0,3,5]"));
+}
+
+TEST_F(ExplainTest, wrong_cells_are_refused_with_what_would_be_right) {
+  const Trace trace = worked_trace({.heads = 3});
+  const std::pair<const char*, const char*> cases[] = {
+      {"encoder.0.self.scors[3,5]", "the nearest is encoder.0.self.scores"},
+      {"encoder.0.self.head.2.scors[3,5]", "the nearest is encoder.0.self.scores"},
+      {"encoder.0.self.head.3.scores[3,5]", "head 3 is not within 0 and 2"},
+      {"encoder.0.self.head.x.scores[3,5]", "head x is not within 0 and 2"},
+      {"encoder.0.self.head.-1.scores[3,5]", "head -1 is not within 0 and 2"},
+      {"encoder.0.norm_1.head.1.mean[3]", "encoder.0.norm_1.mean has no heads"},
+      {"encoder.0.self.head.2.scores[3,7]",
+       "index 7 is not within 0 and 6, the shape of encoder.0.self.scores is [1, 3, 7, 7]"},
+      {"encoder.0.self.head.2.scores[-1,5]", "index -1 is not within 0 and 6"},
+      {"encoder.0.self.head.2.scores[3]", "1 numbers for encoder.0.self.scores, whose shape is"},
+      {"encoder.0.self.head.2.scores[1,2,3,4]", "4 numbers for"},
+      {"encoder.0.self.head.2.scores", "numbers in brackets are expected"},
+      {"encoder.0.self.head.2.scores[3,5", "numbers in brackets are expected"},
+      {"encoder.0.self.head.2.scores[]", "whole numbers with commas are expected"},
+      {"encoder.0.self.head.2.scores[3,]", "whole numbers with commas are expected"},
+      {"encoder.0.self.head.2.scores[3,5.5]", "whole numbers with commas are expected"},
+      {"encoder.0.self.head.2.scores[3,99999999999999999999]", "whole numbers with commas"},
+      {"", "numbers in brackets are expected"},
+      {"[0]", "there is no such tensor"},
+  };
+  for (const auto& [text, part] : cases) {
+    expect_has(error_of([&] { parse_cell(trace, text); }), part);
+  }
+}
+
+}  // namespace
+}  // namespace headlight::explain
