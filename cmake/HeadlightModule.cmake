@@ -1,5 +1,5 @@
-# headlight_module(NAME DEPENDS a b LIBRARIES x): the library headlight_NAME from headlight/NAME, linked to the modules below it and
-# to foreign libraries. Also the flags that everything is built with.
+# headlight_module(NAME [HOT] DEPENDS a b LIBRARIES x): the library headlight_NAME from headlight/NAME, linked to the modules below it
+# and to foreign libraries; HOT: so busy that debug builds optimise it too. Also the flags that everything is built with.
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
@@ -41,12 +41,15 @@ if(HEADLIGHT_SANITIZE)
 endif()
 
 function(headlight_module name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "HOT" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   # A module of headers alone has nothing to compile.
   if(sources)
     add_library(headlight_${name} STATIC ${sources})
     target_link_libraries(headlight_${name} PRIVATE $<BUILD_INTERFACE:headlight_flags> ${ARG_LIBRARIES})
+    if(ARG_HOT)
+      target_compile_options(headlight_${name} PRIVATE $<$<CONFIG:Debug>:-O1>)
+    endif()
     set(scope PUBLIC)
   else()
     add_library(headlight_${name} INTERFACE)

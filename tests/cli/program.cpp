@@ -53,13 +53,14 @@ std::vector<std::string> environment(const Surroundings& around) {
   return result;
 }
 
-// The one built with these tests, unless another is to be tested.
 std::string program_path() {
   const char* other = std::getenv("HEADLIGHT_PROGRAM");
   return other != nullptr ? other : HEADLIGHT_PROGRAM;
 }
 
 }  // namespace
+
+bool is_built_with_tests() { return program_path() == HEADLIGHT_PROGRAM; }
 
 Program::Program(const std::vector<std::string>& arguments, const Surroundings& around)
     : output_path_(temporary_file()), errors_path_(temporary_file()) {

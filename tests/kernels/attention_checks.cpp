@@ -5,7 +5,8 @@
 #include <cmath>
 #include <limits>
 
-// Only a program linked with the thread sanitizer has it.
+// Only programs linked with the sanitizers have them.
+extern "C" __attribute__((weak)) void __asan_init();  // NOLINT(bugprone-reserved-identifier)
 extern "C" __attribute__((weak)) void __tsan_init();  // NOLINT(bugprone-reserved-identifier)
 
 namespace headlight::tests {
@@ -75,8 +76,11 @@ void expect_same_bits(const AttentionCase& c, uint64_t seed) {
   EXPECT_TRUE(same_bits(run.output, run_cached(c))) << "cached row by row";
 }
 
-// The thread sanitizer is twenty times slower, and what it looks for shows in a few problems.
-uint64_t taken() { return __tsan_init != nullptr ? 20 : 1; }
+// One in so many problems: sanitizers are many times slower, and what they look for shows in a few.
+uint64_t taken() {
+  if (__tsan_init != nullptr) return 20;
+  return __asan_init != nullptr ? 5 : 1;
+}
 
 }  // namespace
 
