@@ -1,0 +1,75 @@
+// Texts as models read them.
+#include "tests/explain/support.h"
+
+namespace headlight::explain {
+namespace {
+
+using Ids = std::vector<int64_t>;
+
+Ids ids_of(const Tensor& tensor) {
+  return {tensor.data<int64_t>(), tensor.data<int64_t>() + tensor.elements()};
+}
+
+class Inputs : public ExplainTest {
+ protected:
+  Input input(const InputText& text) {
+    return make_input(*worked_model_.model, worked_model_.tokenizer, text);
+  }
+  WorkedModel worked_model_ = make_worked_model(default_sentences());
+};
+
+TEST_F(Inputs, of_an_encoder_decoder_are_shifted_by_the_start) {
+  const Input both = input({.text = "When you play", .target = "you win"});
+  EXPECT_EQ(ids_of(both.batch.source_ids), (Ids{4, 5, 6}));
+  EXPECT_EQ(ids_of(both.batch.ids), (Ids{1, 5, 11}));
+  EXPECT_EQ(ids_of(both.batch.targets), (Ids{5, 11, 2}));
+  EXPECT_EQ(both.tokens, (std::vector<std::string>{"<start>", "you", "win"}));
+  EXPECT_EQ(both.vocabulary.size(), 29U);
+  const Input alone = input({.text = "When you play"});
+  EXPECT_EQ(ids_of(alone.batch.ids), (Ids{1}));
+  EXPECT_FALSE(alone.batch.targets.defined());
+}
+
+TEST_F(Inputs, of_a_gpt_are_to_give_the_next_id) {
+  models::Gpt gpt({.block_size = 8, .vocab_size = 29, .n_layer = 1, .n_head = 1, .n_embd = 4});
+  const text::Tokenizer& words = worked_model_.tokenizer;
+  const Input text = make_input(gpt, words, {.text = "When you play the"});
+  EXPECT_EQ(ids_of(text.batch.targets), (Ids{5, 6, 7, -1}));
+  const Input target = make_input(gpt, words, {.text = "When you", .target = "play the"});
+  EXPECT_EQ(ids_of(target.batch.ids), (Ids{4, 5, 6, 7}));
+  EXPECT_EQ(ids_of(target.batch.targets), (Ids{-1, 6, 7, -1}));
+  expect_has(
+      error_of([&] { make_input(gpt, words, {.text = "you you you you you you you you you"}); }),
+      "explain (text): has 9 tokens, the model reads at most 8");
+}
+
+TEST_F(Inputs, that_cannot_be_read_are_refused) {
+  expect_has(error_of([&] { input({.text = ""}); }), "explain (text): is empty");
+  expect_has(error_of([&] { input({.text = " \n "}); }), "explain (text): is empty");
+  expect_has(error_of([&] { input({.text = "When", .target = ""}); }), "(target): is empty");
+  expect_has(error_of([&] { input({.text = "When dragons fly dragons"}); }),
+             "(text): 2 words are not in the vocabulary: \"dragons\", \"fly\"");
+  expect_has(error_of([&] { input({.text = "When", .target = "a b c d e f"}); }),
+             "(target): 6 words are not in the vocabulary: \"a\", \"b\", \"c\", \"d\", \"e\", ...");
+  std::string many;
+  for (int i = 0; i < 10000; ++i) many += "you ";
+  expect_has(error_of([&] { input({.text = many}); }),
+             "has 10000 tokens, the model reads at most 256");
+  models::Encoder bert({.vocab_size = 29,
+                        .hidden_size = 4,
+                        .num_hidden_layers = 1,
+                        .num_attention_heads = 1,
+                        .intermediate_size = 4});
+  expect_has(error_of([&] {
+               make_input(bert, worked_model_.tokenizer, {.text = "you", .target = "win"});
+             }),
+             "(target): the model has no decoder");
+}
+
+TEST_F(Inputs, name_the_words_that_are_unknown) {
+  EXPECT_EQ(unknown_words(worked_model_.tokenizer, "you  fly and\nfly win"),
+            (std::vector<std::string>{"fly", "and"}));
+}
+
+}  // namespace
+}  // namespace headlight::explain

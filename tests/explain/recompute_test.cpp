@@ -1,0 +1,63 @@
+// An independent program computes every tensor of a trace again. Needs a Python that has NumPy,
+// named by the variable HEADLIGHT_PYTHON.
+#include <cstdlib>
+
+#include "tests/explain/support.h"
+
+namespace headlight::explain {
+namespace {
+
+class Recompute : public ExplainTest {
+ protected:
+  void SetUp() override {
+    const char* python = std::getenv("HEADLIGHT_PYTHON");
+    if (python == nullptr) {
+      GTEST_SKIP() << "HEADLIGHT_PYTHON does not name a Python that has NumPy";
+    }
+    python_ = python;
+  }
+
+  void expect_recomputed(const Trace& trace) {
+    write_trace(base::real_files(), folder_ / "trace.safetensors", trace);
+    const std::string command =
+        "'" + python_ + "' '" HEADLIGHT_SOURCE_DIR "/tests/explain/recompute.py' '" +
+        folder_ / "trace.safetensors" + "' > '" + folder_ / "said" + "' 2>&1";
+    EXPECT_EQ(std::system(command.c_str()), 0) << folder_.get("said");
+  }
+
+  void expect_recomputed(const std::string& folder, const InputText& text) {
+    const auto model = models::load_model(base::real_files(), folder);
+    const text::Tokenizer tokenizer = text::load_tokenizer(base::real_files(), folder);
+    expect_recomputed(trace_model(threads_, *model, make_input(*model, tokenizer, text)));
+  }
+
+  std::string python_;
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(Recompute, the_worked_model_is_computed_again_by_another_program) {
+  expect_recomputed(worked_trace());
+  expect_recomputed(worked_trace({.heads = 3, .head_width = 2, .layers = 2, .pre_norm = true}));
+}
+
+TEST_F(Recompute, a_gpt_that_sorts_is_computed_again_by_another_program) {
+  const std::string folder = shared("data/gpt-nano-sort");
+  SKIP_WITHOUT(folder);
+  const auto model = models::load_model(base::real_files(), folder);
+  Input input;
+  input.batch.ids = models::random_ids({1, 9}, model->vocab_size(), 1);
+  expect_recomputed(trace_model(threads_, *model, input));
+}
+
+TEST_F(Recompute, the_model_of_numbers_is_computed_again_by_another_program) {
+  expect_recomputed(HEADLIGHT_SOURCE_DIR "/apps/cli/embedded/numbers",
+                    {.text = "forty two", .target = "42"});
+}
+
+TEST_F(Recompute, a_bert_is_computed_again_by_another_program) {
+  models::Encoder bert(models::small_encoder());
+  expect_recomputed(traced(bert, 6));
+}
+
+}  // namespace
+}  // namespace headlight::explain

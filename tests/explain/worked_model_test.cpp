@@ -1,0 +1,67 @@
+// The model that is small enough to follow by hand.
+#include <algorithm>
+
+#include "tests/explain/support.h"
+
+namespace headlight::explain {
+namespace {
+
+TEST_F(ExplainTest, the_worked_model_has_the_sizes_of_the_tutorial) {
+  const WorkedModel worked = make_worked_model(default_sentences());
+  EXPECT_EQ(worked.tokenizer.size(), 29);
+  const models::Seq2SeqConfig& config = worked.model->seq2seq_config();
+  EXPECT_EQ(config.d_model, 6);
+  EXPECT_EQ(config.head_dim, 4);
+  for (const nn::ParameterHandle& parameter : worked.model->parameters()) {
+    if (parameter->name() == "encoder.layers.0.self_attn.q_proj.weight") {
+      EXPECT_EQ(parameter->shape(), (tensor::Shape{4, 6}));
+    }
+    if (parameter->name() == "encoder.layers.0.self_attn.out_proj.weight") {
+      EXPECT_EQ(parameter->shape(), (tensor::Shape{6, 4}));
+    }
+  }
+}
+
+TEST_F(ExplainTest,
+       weights_of_the_worked_model_are_uniform_between_0_and_1_and_depend_on_the_seed) {
+  const WorkedModel first = make_worked_model(default_sentences(), {.seed = 1});
+  const WorkedModel again = make_worked_model(default_sentences(), {.seed = 1});
+  const WorkedModel other = make_worked_model(default_sentences(), {.seed = 2});
+  const nn::StateDict state = first.model->state();
+  for (const auto& [name, numbers] : state) {
+    EXPECT_TRUE(same_bits(numbers, again.model->state().at(name))) << name;
+    if (numbers.rank() < 2) continue;
+    EXPECT_FALSE(same_bits(numbers, other.model->state().at(name))) << name;
+    const float* begin = numbers.data<float>();
+    const auto [least, most] = std::minmax_element(begin, begin + numbers.elements());
+    EXPECT_GE(*least, 0) << name;
+    EXPECT_LT(*most, 1) << name;
+    EXPECT_GT(*most, 0.5) << name;
+  }
+}
+
+TEST_F(ExplainTest, the_default_sentences_are_those_of_the_embedded_model) {
+  std::string text;
+  for (const SentencePair& pair : default_sentences()) {
+    text += pair.source + "\t" + pair.target + "\n";
+  }
+  EXPECT_EQ(text::read_text(base::real_files(),
+                            HEADLIGHT_SOURCE_DIR "/apps/cli/embedded/thrones/sentences.tsv"),
+            text);
+}
+
+TEST_F(ExplainTest, a_worked_model_that_cannot_be_is_refused) {
+  const auto refused = [](std::vector<SentencePair> sentences, WorkedModelOptions options) {
+    return error_of([&] { make_worked_model(std::move(sentences), options); });
+  };
+  expect_has(refused({}, {}), "worked model (sentences): there are none");
+  expect_has(refused({{"a", "b"}, {"c", " "}}, {}), "(sentence 2): its target has no words");
+  expect_has(refused({{"", "b"}}, {}), "(sentence 1): its source has no words");
+  expect_has(refused(default_sentences(), {.width = 5}),
+             "(width): is 5, sinusoidal positions need");
+  expect_has(refused(default_sentences(), {.heads = 0}), "(heads): is 0, it must be within 1 and");
+  expect_has(refused(default_sentences(), {.head_width = -1}), "(head width): is -1");
+}
+
+}  // namespace
+}  // namespace headlight::explain
