@@ -10,7 +10,7 @@
 namespace headlight::explain {
 
 struct BackwardOptions {
-  optim::OptimizerOptions optimizer = {};  // adamw or adam
+  optim::OptimizerOptions optimizer = {};  // adamw
   nn::StateDict optimizer_state = {};      // of a run so far (copied); empty: the first step
 };
 
@@ -43,7 +43,9 @@ struct BackwardWalk {
   double loss = 0;           // mean over the targets that are known, natural logarithm
   tensor::Tensor error;      // p - y, (1, T, V); rows without a target are zero
   int64_t target_count = 0;  // by which the error is divided to give the gradient of the logits
-  // From the logits down to the tensors that the weight makes, those that depend on it.
+  // From the logits down to the tensors that the weight makes: those that depend on it. A copy has
+  // the gradient of what it copies. What a norm or softmax is put together from (mean, deviation,
+  // row maximum and sum) has none of its own.
   std::vector<TensorGradient> gradients;
   CellReference weight;
   float value = 0;
@@ -55,7 +57,8 @@ struct BackwardWalk {
 
 // `weight` is a cell of a parameter ("encoder.layers.0.fc1.weight[3,2]"); the input that was traced
 // needs targets. The model is changed and put back. Throws Error(bad_input) for what is no
-// parameter of the run, and without targets.
+// parameter of the run, without targets and for another optimizer; Error(failed) when gradients are
+// not finite.
 BackwardWalk walk_backward(const Trace& trace, models::Model& model, const CellReference& weight,
                            const BackwardOptions& options = {});
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <optional>
 
+#include "headlight/explain/row_statistics.h"
+
 namespace headlight::explain {
 namespace {
 
@@ -107,14 +109,6 @@ std::vector<int64_t> counts_of(const Tensor& ids, const std::vector<int64_t>& co
                                           : 0);
   }
   return result;
-}
-
-double largest_difference(const Tensor& a, const Tensor& b) {
-  double most = 0;
-  for (int64_t i = 0; i < a.elements(); ++i) {
-    most = std::max(most, std::abs(static_cast<double>(a.data<float>()[i]) - b.data<float>()[i]));
-  }
-  return most;
 }
 
 double output_difference(const Trace& trace, const std::string& prefix, const Tensor& weights,

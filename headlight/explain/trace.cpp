@@ -78,12 +78,17 @@ void Trace::add(TracedTensor tensor, Tensor values) {
   tensors_.push_back(std::move(tensor));
 }
 
-void Trace::add_attention(const std::string& place, float scale, bool causal) {
-  reconstruction_->add(place, {.query = values(place + ".query"),
-                               .key = values(place + ".key"),
-                               .value = values(place + ".value"),
+void Trace::add_attention(const std::string& place, const std::string& inputs, float scale,
+                          bool causal) {
+  reconstruction_->add(place, {.query = values(inputs + ".query"),
+                               .key = values(inputs + ".key"),
+                               .value = values(inputs + ".value"),
                                .scale = scale,
                                .causal = causal});
+}
+
+Tensor Trace::stage(const std::string& place, std::string_view name) const {
+  return attention_stage(*threads_, *reconstruction_->find(place), name);
 }
 
 const TracedTensor* Trace::find(std::string_view name) const {

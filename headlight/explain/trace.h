@@ -49,10 +49,12 @@ class Trace {
   // Labels of an axis of the size that the tensor has there; empty where positions are numbers.
   std::vector<std::string> labels(Axis axis) const;
 
-  // For those who build and extend traces. `values` may be absent for what is reconstructed of the
-  // attention at a place, whose query, key and value have been added.
+  // For those who build and extend traces. `values` may be absent for what is reconstructed of an
+  // attention: stages at `place`, from query, key and value that have been added at `inputs`.
   void add(TracedTensor tensor, tensor::Tensor values);
-  void add_attention(const std::string& place, float scale, bool causal);
+  void add_attention(const std::string& place, const std::string& inputs, float scale, bool causal);
+  // One stage of an attention that was added, by its public name.
+  tensor::Tensor stage(const std::string& place, std::string_view name) const;
 
  private:
   void use_parameter(const std::string& name);

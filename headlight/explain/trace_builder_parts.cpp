@@ -1,9 +1,9 @@
 // Attention, norm, feed-forward and prediction as lists of tensors.
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
+#include "headlight/explain/row_statistics.h"
 #include "headlight/explain/trace_builder.h"
 
 namespace headlight::explain {
@@ -25,23 +25,6 @@ std::string_view name_of(nn::Activation activation) {
     default:
       return "none";
   }
-}
-
-// The largest of each row and the sum of exp(x - largest), (..., V) to (...).
-std::array<Tensor, 2> row_statistics(const Tensor& rows) {
-  const Shape shape(rows.shape().sizes().first(static_cast<size_t>(rows.rank() - 1)));
-  const Tensor largest = Tensor::uninitialized(tensor::DType::f32, shape);
-  const Tensor sums = Tensor::uninitialized(tensor::DType::f32, shape);
-  const int64_t width = rows.size(-1);
-  for (int64_t r = 0; r < shape.elements(); ++r) {
-    const float* row = rows.data<float>() + r * width;
-    const float most = *std::max_element(row, row + width);
-    double sum = 0;
-    for (int64_t c = 0; c < width; ++c) sum += std::exp(static_cast<double>(row[c]) - most);
-    largest.data<float>()[r] = most;
-    sums.data<float>()[r] = static_cast<float>(sum);
-  }
-  return {largest, sums};
 }
 
 }  // namespace
@@ -111,7 +94,7 @@ void TraceBuilder::put_scores(const AttentionPlace& at) {
   const Tensor query = recording_.find(p + ".query");
   const Tensor value = recording_.find(p + ".value");
   const float scale = 1 / std::sqrt(static_cast<float>(query.size(3)));
-  trace_.add_attention(p, scale, at.causal);
+  trace_.add_attention(p, p, scale, at.causal);
   const std::vector<Axis> axes = {Axis::batch, Axis::head, at.queries, at.keys};
   const std::vector<Axis> rows = {Axis::batch, Axis::head, at.queries};
   const Shape shape = {query.size(0), query.size(1), query.size(2), value.size(2)};
@@ -264,21 +247,21 @@ void TraceBuilder::put_prediction(const models::Parts& parts, const std::string&
   const std::vector<Axis> axes = {Axis::batch, tokens, Axis::vocabulary};
   put_linear({"logits", {}, {}, axes, "prediction.logits", kStep}, input,
              parts.output->linear().part());
-  const auto [largest, sums] = row_statistics(recording_.find("logits"));
+  const RowStatistics statistics = row_statistics(recording_.find("logits"));
   put({"logits.row_max",
        Operation::row_max,
        {{"input", "logits"}},
        {Axis::batch, tokens},
        "prediction.row_max",
        kStep},
-      largest);
+      statistics.maximum);
   put({"logits.row_sum",
        Operation::row_sum,
        {{"input", "logits"}, {"maximum", "logits.row_max"}},
        {Axis::batch, tokens},
        "prediction.row_sum",
        kStep},
-      sums);
+      statistics.sum);
   put({"probabilities",
        Operation::softmax,
        {{"input", "logits"}, {"maximum", "logits.row_max"}, {"sum", "logits.row_sum"}},

@@ -39,8 +39,7 @@ struct WorkedModel {
 
 // How it learns its sentences from any seed, in well under a second: all pairs in each step.
 struct WorkedRecipe {
-  optim::OptimizerOptions optimizer = {
-      .kind = optim::OptimizerKind::adam, .weight_decay = 0, .grad_clip = 1};
+  optim::OptimizerOptions optimizer = {.weight_decay = 0, .grad_clip = 1};
   optim::ScheduleOptions schedule = {.kind = optim::ScheduleKind::cosine,
                                      .learning_rate = 0.03,
                                      .min_learning_rate = 0.001,

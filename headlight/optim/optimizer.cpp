@@ -39,13 +39,12 @@ nn::ParameterHandle zeros(const char* kind, const nn::Parameter& parameter,
                                          Tensor::zeros(DType::f32, shape));
 }
 
-// As PyTorch's clip_grad_norm_ has it.
+}  // namespace
+
 double clipping_factor(double norm, double limit) {
   constexpr double kMargin = 1e-6;
   return limit > 0 ? std::min(1.0, limit / (norm + kMargin)) : 1.0;
 }
-
-}  // namespace
 
 bool is_matrix(const nn::Parameter& parameter) { return parameter.shape().rank() >= 2; }
 

@@ -26,6 +26,10 @@ struct OptimizerOptions {
 using Decays = std::function<bool(const nn::Parameter&)>;
 bool is_matrix(const nn::Parameter& parameter);
 
+// What gradients of this norm are multiplied by to keep it within `limit` (0: none), as PyTorch's
+// clip_grad_norm_ has it.
+double clipping_factor(double norm, double limit);
+
 // Holds handles on the parameters and, for each, its moments and its number of steps. Not
 // thread-safe. All results have the same bits for any number of threads.
 class Optimizer {

@@ -7,27 +7,6 @@
 namespace headlight::explain {
 namespace {
 
-constexpr double kTolerance = 1e-6;
-
-void expect_explained(const Trace& trace, const CellReference& cell) {
-  const CellTerms terms = explain_cell(trace, cell);
-  if (std::isinf(terms.value)) {
-    EXPECT_EQ(terms.combined, terms.value) << cell_text(trace, cell);
-    return;
-  }
-  EXPECT_LE(std::abs(terms.combined - terms.value), kTolerance * terms.size)
-      << cell_text(trace, cell) << " is " << terms.value << ", terms give " << terms.combined;
-}
-
-void expect_all_explained(const Trace& trace) {
-  for (const TracedTensor& tensor : trace.tensors()) {
-    for (const std::vector<int64_t>& index : indices_of(tensor.shape)) {
-      expect_explained(trace, {tensor.name, index});
-      if (testing::Test::HasFailure()) return;
-    }
-  }
-}
-
 TEST_F(ExplainTest, every_cell_of_the_worked_model_is_what_its_terms_give) {
   expect_all_explained(worked_trace());
   expect_all_explained(worked_trace({.heads = 3, .head_width = 2, .pre_norm = true, .seed = 7}));

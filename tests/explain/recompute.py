@@ -155,4 +155,5 @@ def main(path):
     sys.exit(f"differ: {bad}" if bad else 0)
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,6 +1,7 @@
 // What the tests of explain share: models to look at.
 #pragma once
 
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -58,6 +59,20 @@ inline std::vector<std::vector<int64_t>> indices_of(const tensor::Shape& shape) 
     all.push_back(std::move(index));
   }
   return all;
+}
+
+// Every cell of the trace is what its terms give.
+inline void expect_all_explained(const Trace& trace) {
+  constexpr double kTolerance = 1e-6;
+  for (const TracedTensor& tensor : trace.tensors()) {
+    for (const std::vector<int64_t>& index : indices_of(tensor.shape)) {
+      const CellTerms terms = explain_cell(trace, {tensor.name, index});
+      if (terms.combined == terms.value) continue;
+      ASSERT_LE(std::abs(terms.combined - terms.value), kTolerance * terms.size)
+          << cell_text(trace, terms.cell) << " is " << terms.value << ", terms give "
+          << terms.combined;
+    }
+  }
 }
 
 }  // namespace headlight::explain

@@ -1,0 +1,216 @@
+// One training step on a model that is put back afterwards, with everything on the way.
+#include "headlight/explain/backward.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "headlight/explain/gradients.h"
+#include "headlight/explain/weight_terms.h"
+
+namespace headlight::explain {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+using tensor::DType;
+using tensor::Tensor;
+
+[[noreturn]] void refuse(const std::string& where, const std::string& why) {
+  throw Error(ErrorKind::bad_input, "backward walk", where, why);
+}
+
+Tensor copy_of(const Tensor& tensor) {
+  const Tensor copy = Tensor::uninitialized(tensor.dtype(), tensor.shape());
+  std::memcpy(copy.raw(), tensor.raw(), tensor.bytes());
+  return copy;
+}
+
+// The numbers of parameters, brought back when it goes.
+class Keepsake {
+ public:
+  explicit Keepsake(nn::Parameters parameters) : parameters_(std::move(parameters)) {
+    for (const nn::ParameterHandle& parameter : parameters_) {
+      parameter->clear_grad();
+      numbers_.push_back(copy_of(parameter->value().data()));
+    }
+  }
+  Keepsake(const Keepsake&) = delete;
+  Keepsake& operator=(const Keepsake&) = delete;
+  ~Keepsake() {
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      std::memcpy(parameters_[i]->change().raw(), numbers_[i].raw(), numbers_[i].bytes());
+      parameters_[i]->clear_grad();
+    }
+  }
+
+ private:
+  nn::Parameters parameters_;
+  std::vector<Tensor> numbers_;
+};
+
+// Tensors that depend on the parameter, the last first.
+std::vector<std::string> path_to(const Trace& trace, const std::string& parameter) {
+  std::set<std::string> depending = {parameter};
+  std::vector<std::string> path;
+  for (const TracedTensor& tensor : trace.tensors()) {
+    if (!tensor.variant.empty()) continue;
+    const bool depends = std::any_of(
+        tensor.operands.begin(), tensor.operands.end(),
+        [&depending](const Operand& operand) { return depending.contains(operand.name); });
+    if (!depends) continue;
+    depending.insert(tensor.name);
+    path.push_back(tensor.name);
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+int64_t offset_of(const tensor::Shape& shape, const std::vector<int64_t>& index) {
+  int64_t offset = 0;
+  for (size_t axis = 0; axis < index.size(); ++axis) {
+    offset = offset * shape[static_cast<int>(axis)] + index[axis];
+  }
+  return offset;
+}
+
+class Walk {
+ public:
+  Walk(const Trace& trace, models::Model& model, const CellReference& weight,
+       const BackwardOptions& options)
+      : trace_(trace), model_(model), options_(options), parameters_(model.parameters()) {
+    result_.weight = weight;
+    check();
+    parameter_ = *std::find_if(
+        parameters_.begin(), parameters_.end(),
+        [&weight](const nn::ParameterHandle& each) { return each->name() == weight.name; });
+    offset_ = offset_of(parameter_->shape(), weight.index);
+  }
+
+  BackwardWalk made() {
+    const Keepsake keepsake(parameters_);
+    result_.value = number(parameter_->value().data());
+    walk_back();
+    update();
+    tensor::Arena arena;
+    autograd::Context context{.threads = trace_.threads(), .arena = arena};
+    result_.new_loss = model_.loss(context, trace_.input().batch).data().data<float>()[0];
+    return std::move(result_);
+  }
+
+ private:
+  float number(const Tensor& tensor) const { return tensor.data<float>()[offset_]; }
+
+  void check() const {
+    const TracedTensor& tensor = trace_.at(result_.weight.name);
+    if (tensor.operation != Operation::parameter) {
+      refuse(tensor.name, "is no parameter: only what is learned is changed");
+    }
+    if (!trace_.input().batch.targets.defined()) {
+      refuse("target", "there is none: without it there is no error to learn from");
+    }
+    if (options_.optimizer.kind != optim::OptimizerKind::adamw) {
+      refuse("optimizer", "only adamw's steps are shown");
+    }
+  }
+
+  // p - y of rows that have a target, and their number.
+  void compare_with_targets() {
+    const Tensor targets = trace_.input().batch.targets;
+    const Tensor error = copy_of(trace_.values("probabilities"));
+    const int64_t width = error.size(-1);
+    for (int64_t row = 0; row < targets.elements(); ++row) {
+      float* numbers = error.data<float>() + row * width;
+      const int64_t target = targets.data<int64_t>()[row];
+      if (target < 0) {
+        std::fill_n(numbers, width, 0.0F);
+      } else {
+        numbers[target] -= 1;
+        ++result_.target_count;
+      }
+    }
+    if (result_.target_count == 0) refuse("target", "none of the ids is known");
+    result_.error = error;
+  }
+
+  void walk_back() {
+    compare_with_targets();
+    tensor::Arena arena;
+    autograd::Tape tape;
+    Recording recording({}, true);
+    autograd::Context context{
+        .threads = trace_.threads(), .arena = arena, .tape = &tape, .observer = &recording};
+    const autograd::Value loss = model_.loss(context, trace_.input().batch);
+    result_.loss = loss.data().data<float>()[0];
+    tape.backward(context, loss);
+
+    const Tensor logits = copy_of(result_.error);
+    kernels::scale(context.execution(), 1 / static_cast<float>(result_.target_count),
+                   logits.matrix(), logits.matrix());
+    Gradients gradients(trace_, recording, logits);
+    for (const std::string& name : path_to(trace_, result_.weight.name)) {
+      const Tensor gradient = gradients.at(name);
+      if (gradient.defined()) result_.gradients.push_back({name, gradient});
+    }
+    const Tensor gradient = parameter_->grad();
+    result_.gradient = gradient.defined() ? number(gradient) : 0;
+    result_.terms = weight_terms(trace_, result_.weight, gradients);
+  }
+
+  void update() {
+    optim::Optimizer optimizer(parameters_, options_.optimizer);
+    if (!options_.optimizer_state.empty()) {
+      nn::StateDict state;
+      for (const auto& [name, tensor] : options_.optimizer_state) state[name] = copy_of(tensor);
+      optimizer.load_state(state);
+    }
+    const std::string& name = result_.weight.name;
+    WeightUpdate& u = result_.update;
+    u.first_moment_before = number(optimizer.state().at("exp_avg." + name));
+    u.second_moment_before = number(optimizer.state().at("exp_avg_sq." + name));
+    tensor::Arena arena;
+    u.gradient_norm = optimizer.step({trace_.threads(), arena});
+    if (!std::isfinite(u.gradient_norm)) {
+      throw Error(ErrorKind::failed, "backward walk", "gradients", "are not finite");
+    }
+    u.step = static_cast<int64_t>(optimizer.state().at("step." + name).data<float>()[0]);
+    u.first_moment = number(optimizer.state().at("exp_avg." + name));
+    u.second_moment = number(optimizer.state().at("exp_avg_sq." + name));
+    u.new_value = number(parameter_->value().data());
+    fill_in(u);
+  }
+
+  // What the optimizer computed on the way, by its own formulas.
+  void fill_in(WeightUpdate& u) const {
+    const optim::OptimizerOptions& o = options_.optimizer;
+    u.clip_limit = o.grad_clip;
+    u.clip_factor = optim::clipping_factor(u.gradient_norm, o.grad_clip);
+    u.clipped_gradient = result_.gradient * u.clip_factor;
+    const auto step = static_cast<double>(u.step);
+    u.first_corrected = u.first_moment / (1 - std::pow(o.beta1, step));
+    u.second_corrected = u.second_moment / (1 - std::pow(o.beta2, step));
+    u.learning_rate = o.learning_rate;
+    const bool decays = optim::is_matrix(*parameter_);
+    u.decay = decays ? o.learning_rate * o.weight_decay * result_.value : 0;
+    u.change = o.learning_rate * u.first_corrected / (std::sqrt(u.second_corrected) + o.epsilon);
+  }
+
+  const Trace& trace_;
+  models::Model& model_;
+  const BackwardOptions& options_;
+  nn::Parameters parameters_;
+  nn::ParameterHandle parameter_;
+  int64_t offset_ = 0;
+  BackwardWalk result_;
+};
+
+}  // namespace
+
+BackwardWalk walk_backward(const Trace& trace, models::Model& model, const CellReference& weight,
+                           const BackwardOptions& options) {
+  return Walk(trace, model, weight, options).made();
+}
+
+}  // namespace headlight::explain

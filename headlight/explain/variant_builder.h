@@ -1,0 +1,56 @@
+// VariantBuilder: tensors of a trace over again, computed in another way. Inside explain only.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "headlight/explain/variants.h"
+
+namespace headlight::explain {
+
+class VariantBuilder {
+ public:
+  VariantBuilder(Trace& trace, const models::Model& model, std::string place)
+      : trace_(trace), model_(model), place_(std::move(place)) {}
+
+  std::vector<Variant> build();
+
+ private:
+  // The run's own way, and what is begun of another one.
+  void own(const std::string& key, const std::vector<std::string>& tensors);
+  void begin(const std::string& key);
+  // A tensor of the run in the variant begun: its operands are the variant's where it has them.
+  TracedTensor again(const std::string& name) const;
+  // Adds it, unless an earlier call has.
+  void add(TracedTensor tensor, tensor::Tensor values = {});
+  // Ends the variant begun: its last tensor stands for `result_of`.
+  void finish(const std::string& result_of);
+  std::string varied(const std::string& name) const { return "variant." + key_ + "." + name; }
+
+  void build_scales();
+  void build_norms();
+  void build_norm_orders(const nn::TransformerBlock& block);
+  void build_pre_norm(const nn::TransformerBlock& block);
+  void build_post_norm(const nn::TransformerBlock& block);
+  void add_norm(const std::string& place, const Recording& recording);
+  void add_attention(const std::string& place, const std::string& input,
+                     const Recording& recording);
+  void build_deviation(const std::string& key, const std::string& attribute);
+  void build_feed_forward(const nn::TransformerBlock& block);
+  void build_positions();
+  void build_prediction();
+
+  const nn::TransformerBlock* block() const;
+  int step() const;
+
+  Trace& trace_;
+  const models::Model& model_;
+  std::string place_;
+  std::string key_;
+  std::set<std::string> renamed_;
+  std::vector<std::string> names_;
+  std::vector<Variant> variants_;
+};
+
+}  // namespace headlight::explain
