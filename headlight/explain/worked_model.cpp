@@ -1,6 +1,7 @@
 // A tokenizer of the sentences' words and an encoder-decoder of their size.
 #include "headlight/explain/worked_model.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace headlight::explain {
@@ -8,6 +9,7 @@ namespace {
 
 using base::Error;
 using base::ErrorKind;
+using tensor::Tensor;
 
 constexpr int64_t kMostTokens = 256;  // of a sentence
 
@@ -53,6 +55,24 @@ models::SpecialIds special_ids(const text::SpecialIds& ids) {
   return {.padding = ids.pad, .begin = ids.bos, .end = ids.eos, .decoder_start = ids.bos};
 }
 
+// Rows of ids, padded to the longest.
+Tensor padded(const std::vector<std::vector<int64_t>>& rows, int64_t padding) {
+  size_t longest = 0;
+  for (const std::vector<int64_t>& row : rows) longest = std::max(longest, row.size());
+  std::vector<int64_t> all;
+  for (const std::vector<int64_t>& row : rows) {
+    all.insert(all.end(), row.begin(), row.end());
+    all.insert(all.end(), longest - row.size(), padding);
+  }
+  return Tensor::of({static_cast<int64_t>(rows.size()), static_cast<int64_t>(longest)}, all);
+}
+
+Tensor lengths_of(const std::vector<std::vector<int64_t>>& rows) {
+  std::vector<int64_t> lengths;
+  for (const std::vector<int64_t>& row : rows) lengths.push_back(static_cast<int64_t>(row.size()));
+  return Tensor::of({static_cast<int64_t>(rows.size())}, lengths);
+}
+
 }  // namespace
 
 std::vector<SentencePair> default_sentences() {
@@ -83,6 +103,25 @@ WorkedModel make_worked_model(std::vector<SentencePair> sentences,
                             .special_ids = special_ids(tokenizer.special())});
   nn::draw_uniform(model->parameters(), options.seed);
   return {std::move(sentences), std::move(tokenizer), std::move(model)};
+}
+
+models::Batch sentence_batch(const WorkedModel& worked) {
+  const text::SpecialIds& special = worked.tokenizer.special();
+  std::vector<std::vector<int64_t>> sources;
+  std::vector<std::vector<int64_t>> inputs;
+  std::vector<std::vector<int64_t>> targets;
+  for (const SentencePair& pair : worked.sentences) {
+    sources.push_back(worked.tokenizer.encode(pair.source));
+    targets.push_back(worked.tokenizer.encode(pair.target));
+    inputs.push_back(targets.back());
+    inputs.back().insert(inputs.back().begin(), *special.bos);
+    targets.back().push_back(*special.eos);
+  }
+  return {.ids = padded(inputs, *special.pad),
+          .lens = lengths_of(inputs),
+          .source_ids = padded(sources, *special.pad),
+          .source_lens = lengths_of(sources),
+          .targets = padded(targets, -1)};
 }
 
 }  // namespace headlight::explain

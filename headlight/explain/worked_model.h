@@ -54,4 +54,7 @@ struct WorkedRecipe {
 WorkedModel make_worked_model(std::vector<SentencePair> sentences,
                               const WorkedModelOptions& options = {});
 
+// All its sentences as one batch with targets, padded: what a step of training reads.
+models::Batch sentence_batch(const WorkedModel& worked);
+
 }  // namespace headlight::explain
