@@ -1,14 +1,16 @@
-# headlight_embed(TARGET FOLDER): puts the files of FOLDER/*/ into TARGET, as the table that apps/cli/embedded.h declares.
+# headlight_embed(TARGET FOLDER FILES PATTERN HEADER H NAMESPACE N TYPE T FUNCTION F): puts the files FOLDER/PATTERN into TARGET, as the
+# table that the header declares: const std::vector<T>& N::F(), of structures with path and bytes.
 
 function(headlight_embed target folder)
-  file(GLOB files CONFIGURE_DEPENDS RELATIVE ${folder} ${folder}/*/*)
+  cmake_parse_arguments(ARG "" "FILES;HEADER;NAMESPACE;TYPE;FUNCTION" "" ${ARGN})
+  file(GLOB files CONFIGURE_DEPENDS RELATIVE ${folder} ${folder}/${ARG_FILES})
   set(data "")
   set(declarations "")
   set(entries "")
   set(dependencies "")
   set(number 0)
   foreach(file ${files})
-    set(symbol headlight_embedded_${number})
+    set(symbol headlight_${ARG_FUNCTION}_${number})
     string(APPEND data
       "asm(\".section .rodata\\n.balign 64\\n.global ${symbol}, ${symbol}_end\\n"
       "${symbol}: .incbin \\\"${folder}/${file}\\\"\\n${symbol}_end: .byte 0\\n.previous\\n\");\n")
@@ -17,22 +19,22 @@ function(headlight_embed target folder)
     list(APPEND dependencies ${folder}/${file})
     math(EXPR number "${number} + 1")
   endforeach()
-  set(output ${CMAKE_CURRENT_BINARY_DIR}/embedded_files.cpp)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${ARG_FUNCTION}.cpp)
   file(CONFIGURE OUTPUT ${output} @ONLY CONTENT
 "// Made by cmake/HeadlightEmbed.cmake.
-#include \"apps/cli/embedded.h\"
+#include \"@ARG_HEADER@\"
 
 @data@
 @declarations@
-namespace headlight::cli {
+namespace @ARG_NAMESPACE@ {
 
-const std::vector<EmbeddedFile>& embedded_files() {
-  static const std::vector<EmbeddedFile> files = {
+const std::vector<@ARG_TYPE@>& @ARG_FUNCTION@() {
+  static const std::vector<@ARG_TYPE@> files = {
 @entries@  };
   return files;
 }
 
-}  // namespace headlight::cli
+}  // namespace @ARG_NAMESPACE@
 ")
   set_source_files_properties(${output} PROPERTIES OBJECT_DEPENDS "${dependencies}")
   target_sources(${target} PRIVATE ${output})

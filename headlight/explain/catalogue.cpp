@@ -1,0 +1,135 @@
+// Reading and filling in the texts.
+#include "headlight/explain/catalogue.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace headlight::explain {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+constexpr std::string_view kBetween = " = ";
+constexpr std::string_view kGoesOn = "  ";
+
+std::string_view file_named(const std::string& path) {
+  for (const CatalogueFile& file : catalogue_files()) {
+    if (file.path == path) return file.bytes;
+  }
+  throw Error(ErrorKind::failed, "catalogue", path, "is not part of the program");
+}
+
+std::string_view known(std::string_view language) {
+  for (const std::string_view code : languages()) {
+    if (code == language) return code;
+  }
+  throw Error(ErrorKind::bad_input, "catalogue", std::string(language), "is no language of it");
+}
+
+}  // namespace
+
+const std::vector<std::string_view>& languages() {
+  static const std::vector<std::string_view> codes = {"en", "tr", "az", "ko"};
+  return codes;
+}
+
+const Catalogue& Catalogue::of(std::string_view language) {
+  static const std::map<std::string_view, Catalogue> all = [] {
+    std::map<std::string_view, Catalogue> made;
+    for (const std::string_view code : languages()) {
+      made.emplace(code, Catalogue(code, {file_named("formulas.txt"),
+                                          file_named(std::string(code) + ".txt")}));
+    }
+    return made;
+  }();
+  return all.at(known(language));
+}
+
+Catalogue::Catalogue(std::string_view language, std::initializer_list<std::string_view> files)
+    : language_(language) {
+  for (const std::string_view file : files) {
+    std::string* last = nullptr;
+    for (size_t begin = 0; begin < file.size();) {
+      const size_t end = std::min(file.find('\n', begin), file.size());
+      const std::string_view line = file.substr(begin, end - begin);
+      begin = end + 1;
+      if (line.empty() || line.front() == '#') continue;
+      if (line.starts_with(kGoesOn) && last != nullptr) {
+        last->append(" ").append(line.substr(line.find_first_not_of(' ')));
+        continue;
+      }
+      const size_t between = line.find(kBetween);
+      if (between == std::string_view::npos) {
+        throw Error(ErrorKind::bad_input, "catalogue", language,
+                    "not a key and a text: " + std::string(line));
+      }
+      const auto [entry, is_new] =
+          texts_.emplace(line.substr(0, between), line.substr(between + kBetween.size()));
+      if (!is_new) throw Error(ErrorKind::bad_input, "catalogue", entry->first, "is there twice");
+      last = &entry->second;
+    }
+  }
+}
+
+std::string Catalogue::text(std::string_view key, const std::vector<Placeholder>& values) const {
+  const auto found = texts_.find(key);
+  if (found == texts_.end()) {
+    throw Error(ErrorKind::failed, "catalogue", std::string(key), "there is no such text");
+  }
+  const std::string& pattern = found->second;
+  std::string filled;
+  size_t at = 0;
+  while (at < pattern.size()) {
+    const size_t open = std::min(pattern.find('{', at), pattern.size());
+    const size_t close = pattern.find('}', open);
+    filled.append(pattern, at, open - at);
+    if (close == std::string::npos) return filled.append(pattern, open);
+    const std::string_view name = std::string_view(pattern).substr(open + 1, close - open - 1);
+    const auto value = std::find_if(values.begin(), values.end(),
+                                    [&](const Placeholder& one) { return one.first == name; });
+    if (value != values.end()) {
+      filled += value->second;
+    } else {
+      filled.append(pattern, open, close + 1 - open);
+    }
+    at = close + 1;
+  }
+  return filled;
+}
+
+std::string Catalogue::title(const TracedTensor& tensor) const {
+  if (tensor.operation == Operation::parameter) return text("tensor.parameter");
+  std::string_view rest = tensor.text;
+  while (!has("tensor." + std::string(rest))) {
+    const size_t dot = rest.find('.');
+    if (dot == std::string_view::npos) return tensor.name;
+    rest.remove_prefix(dot + 1);
+  }
+  return text("tensor." + std::string(rest));
+}
+
+std::string Catalogue::operation(const TracedTensor& tensor) const {
+  return text("operation." + tensor.formula);
+}
+
+std::string Catalogue::formula(const TracedTensor& tensor) const {
+  return text("formula." + tensor.formula);
+}
+
+std::string Catalogue::number(double value, int digits) const {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value < 0 ? "−∞" : "∞";
+  std::array<char, 400> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                 std::chars_format::fixed, digits);
+  std::string digits_text(buffer.data(), end.ptr);
+  if (language_ == "tr" || language_ == "az") {
+    std::replace(digits_text.begin(), digits_text.end(), '.', ',');
+  }
+  return digits_text;
+}
+
+}  // namespace headlight::explain
