@@ -1,0 +1,58 @@
+// The walk as one HTML page that needs nothing else: its style, its script and its numbers are in
+// it. What it looks like is in apps/cli/page.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/explain/explain.h"
+
+namespace headlight::cli {
+
+// The parts of the page, as they were when this was compiled; made by cmake/HeadlightEmbed.cmake.
+struct PageFile {
+  std::string_view path;  // "page.html"
+  std::string_view bytes;
+};
+const std::vector<PageFile>& page_files();
+
+struct PageOptions {
+  std::string language = "en";                        // to begin with; the page has all of them
+  std::string text;                                   // the sentence that is walked through
+  std::vector<explain::SentencePair> sentences = {};  // the data set, where there is one
+  std::vector<double> losses = {};                    // of the training's steps
+  std::string version;
+};
+
+// What is known of a run besides its trace.
+struct PageRun {
+  std::string key = {};  // of its name where there are several: "message.before_training"
+  std::vector<explain::HeadStatistics> heads = {};
+  std::vector<explain::Variant> variants = {};
+  std::string continuation = {};                    // what the model says by itself
+  const explain::BackwardWalk* backward = nullptr;  // of one run at most
+};
+
+class Page {
+ public:
+  explicit Page(PageOptions options) : options_(std::move(options)) {}
+
+  // Reads all numbers, so the model may be trained on after it. The last run is shown first.
+  // Of a large model, tensors of more than 2^18 numbers are left out, and from 2^21 numbers on
+  // all but the attention weights; the page says so in their place.
+  void add(const explain::Trace& trace, const PageRun& run);
+
+  // Throws what the output throws.
+  void write(base::Output& output) const;
+
+ private:
+  std::string data() const;
+
+  PageOptions options_;
+  std::vector<std::string> vocabulary_;
+  std::vector<std::string> runs_;  // each a JSON document
+  std::string backward_ = "null";
+};
+
+}  // namespace headlight::cli

@@ -1,0 +1,134 @@
+// The steps of the walk as cards.
+const stepCount = 14;
+const mostOpen = 400;  // tensors of a run whose parts are all open
+
+function withoutLayer(place) { return place.replace(/\.\d+/, ""); }
+function placeTitle(place) {
+  const parts = place.split(".");
+  if (place === "prediction") return text("step.13.title");
+  return parts.map((part) => (/^\d+$/.test(part) ? text("place.layer", { layer: part })
+    : /^norm(_\d)?$/.test(part) ? text("place.norm") : has(`place.${part}`) ? text(`place.${part}`) : textByEnd("tensor.", part))).join(" · ");
+}
+
+function card(step) {
+  const content = contents[step]?.() ?? groups(step);
+  return element("section", { class: "card", id: `step-${step}`, tabindex: "-1", "data-step": step },
+    element("h2", {}, element("span", { class: "number" }, String(step)), text(`step.${step}.title`)),
+    element("p", { class: "text" }, text(`step.${step}.text`)), element("p", { class: "note" }, text(`step.${step}.note`)),
+    slips[step]?.map(slip), content.length > 0 ? content : element("p", { class: "absent" }, text("message.absent")), variantsOf(step));
+}
+
+const slips = { 7: ["scaling", "split"], 11: ["cross_attention"], 12: ["masking"] };
+function slip(name) {
+  return element("p", { class: "slip" }, element("b", {}, text("slip.label")), " ", element("q", {}, text(`slip.${name}.said`)), element("br"), text(`slip.${name}.right`));
+}
+
+const contents = {
+  1: () => (data.sentences.length > 0 ? [element("ul", { class: "sentences" }, data.sentences.map((pair) =>
+    element("li", { class: pair.source === data.source ? "chosen" : undefined }, pair.source, element("span", { class: "arrow" }, "→"), pair.target)))]
+    : [element("ul", { class: "sentences" }, element("li", { class: "chosen" }, data.source))]),
+  2: vocabulary,
+  13: () => [predictions(), ...groups(13)],
+  14: () => learning(),
+};
+
+function vocabulary() {
+  const used = new Set([...run().tokens, ...run().source_tokens]);
+  const most = 200;
+  const words = data.vocabulary;
+  return words.length === 0 ? [] : [element("p", { class: "note" }, `V = ${words.length}`), element("div", { class: "chips" },
+    words.slice(0, most).map((word, id) => element("span", { class: used.has(word) ? "chip used" : "chip" }, word, element("sub", {}, String(id)))),
+    words.length > most && element("span", { class: "chip" }, "…"))];
+}
+
+// Tensors of a step by the part of the model that makes them.
+function groups(step) {
+  const found = new Map();
+  for (const tensor of run().ofStep(step)) {
+    const place = /^(encoder|decoder)\.\d+\.\w+\./.test(tensor.name) || /norm\.\w+$/.test(tensor.name) ? placeOf(tensor.name)
+      : step === 13 ? "prediction" : tensor.name.split(".")[0];
+    found.set(place, [...(found.get(place) ?? []), tensor]);
+  }
+  return [...found].map(([place, tensors]) => group(step, place, tensors));
+}
+
+function group(step, place, tensors) {
+  const made = element("details", { class: "group", "data-place": place });
+  made.fill = () => fill(made, element("summary", {}, element("h3", {}, placeTitle(place)), place.includes(".") && element("code", {}, place)),
+    made.open && groupContent(step, place, tensors));
+  made.holds = new Set([...tensors.map((tensor) => tensor.name), ...parametersOf(tensors).map((tensor) => tensor.name)]);
+  made.open = opened.get(`${step} ${place}`) ?? ((step !== 11 || /cross$/.test(place)) && run().tensors.length < mostOpen);
+  made.fill();
+  made.addEventListener("toggle", () => {
+    opened.set(`${step} ${place}`, made.open);
+    if (made.children.length < 2) { made.fill(); answer(); }
+  });
+  return made;
+}
+const opened = new Map();
+
+function parametersOf(tensors) {
+  const names = new Set(tensors.flatMap((tensor) => tensor.operands.map((operand) => operand.name)));
+  return [...names].map((name) => run().find(name)).filter((tensor) => tensor?.operation === "parameter");
+}
+
+function groupContent(step, place, tensors) {
+  const attention = run().find(`${place}.weights`);
+  const parameters = step === 12 ? [] : parametersOf(tensors);
+  const told = `place.${withoutLayer(place)}.text`;
+  return [
+    has(told) && element("p", { class: "text" }, text(told)),
+    attention && element("div", { class: "picks" }, headPicks(place, attention), step !== 12 && queryPicks(place, attention)),
+    element("div", { class: "flow" }, tensors.map((tensor) => figure(tensor))),
+    parameters.length > 0 && element("details", { class: "parameters" }, element("summary", {}, text("tensor.parameter")),
+      element("div", { class: "flow" }, parameters.map((tensor) => figure(tensor, { explained: false })))),
+  ];
+}
+
+function headPicks(place, attention) {
+  const heads = Array.from({ length: attention.shape[1] }, (_, head) => ({ label: text("place.head", { head }), value: head }));
+  return choice(text("term.head"), heads, state.heads[place] ?? 0, (head) => chooseHead(place, head));
+}
+function queryPicks(place, attention) {
+  const tokens = run().labels(attention.axes[2]);
+  if (tokens.length === 0 || tokens.length > mostCells) return undefined;
+  return element("span", {}, `${text("term.query")} `, choice(text("term.query"), tokens.map((token, i) => ({ label: token, value: i })), state.rows[place] ?? 0,
+    (row) => { state.rows[place] = row; redrawPlace(place, true); }));
+}
+
+// Rows of probabilities: the likeliest words after each token.
+function predictions() {
+  const tensor = run().find("probabilities");
+  if (!tensor?.values) return undefined;
+  const [, rows, width] = tensor.shape;
+  const first = Math.max(0, rows - mostCells);
+  return element("div", { class: "rows" }, Array.from({ length: rows - first }, (_, i) => {
+    const row = first + i;
+    const likeliest = Array.from({ length: width }, (_, id) => id).sort((a, b) => probability(row, b) - probability(row, a)).slice(0, 5);
+    const right = run().targets[row];
+    if (right >= 0 && !likeliest.includes(right)) likeliest[4] = right;
+    return element("div", { class: "row" }, element("h4", {}, element("span", {}, "… "), run().tokens[row] ?? String(row), element("span", {}, " →")),
+      likeliest.map((id) => button([element("span", { class: "label" }, data.vocabulary[id] ?? String(id)),
+        element("span", { class: "track" }, element("i", { style: { width: `${(100 * probability(row, id)).toFixed(1)}%` } })),
+        element("span", { class: "share" }, probability(row, id).toFixed(4))],
+      { class: id === right ? "bar right" : "bar", title: id === right ? text("page.right") : undefined, click: () => askWhy({ name: "probabilities", index: [0, row, id] }) })));
+  }));
+}
+function probability(row, id) { return run().value({ name: "probabilities", index: [0, row, id] }); }
+
+// Where texts disagree: the same step in each way, and how far it is from this model's.
+function variantsOf(step) {
+  const found = run().variants.filter((variant) => variant.step === step);
+  const families = [...new Set(found.map((variant) => `${variant.key.split(".")[0]} ${variant.place}`))];
+  return families.map((family) => {
+    const [name, place] = family.split(" ");
+    const members = found.filter((variant) => variant.place === place && variant.key.startsWith(`${name}.`));
+    const shown = element("div", { class: "flow" });
+    return element("div", { class: "variants group" }, element("p", { class: "text" }, text(`variant.${name}`)),
+      element("table", {}, members.map((variant) => element("tr", { class: variant.is_own ? "own" : undefined },
+        element("td", {}, button(text(`variant.${variant.key}`), { class: "name-button", click: () =>
+          fill(shown, variant.tensors.map((name) => figure(run().find(name)))) })),
+        element("td", {}, formulaOf(`variant.${variant.key}`)),
+        element("td", { class: "measure" }, variant.is_own ? text("variant.own") : text("variant.difference", { difference: prose(variant.largest_difference, 3) }))))), shown);
+  });
+}

@@ -1,0 +1,26 @@
+// Formulas of the catalogue ("a_ij = exp(s_ij − m_i) / l_i") set as formulas, Q, K and V in their colours.
+const inkOfLetter = { Q: "q", q: "q", K: "k", k: "k", V: "v", v: "v", A: "a", a: "a", S: "a", s: "a", p: "p", z: undefined };
+const words = /^(exp|max|min|mean|sin|cos|log|id|word|pos|segment|LayerNorm|Sublayer|PE)$/;
+
+function formula(source) {
+  const made = element("span", { class: "formula" });
+  // A name with what hangs from it; a power; anything else.
+  const pattern = /(\p{L}\p{M}?\p{L}*)(ᵀ|ᵗ)?(?:_(\w+))?|\^(?:\(([^()]*)\)|(\w+))|[^\p{L}^]+|\^/gu;
+  for (const match of source.matchAll(pattern)) {
+    const [whole, name, raised, below, power, shortPower] = match;
+    if (power !== undefined || shortPower !== undefined) {
+      made.append(element("sup", {}, power ?? shortPower));
+    } else if (name === undefined) {
+      made.append(element("span", { class: "upright" }, whole));
+    } else {
+      const ink = inkOfLetter[name] ?? (/^W$/.test(name) ? inkOfLetter[below] : undefined);
+      made.append(element("span", { class: ink ? `ink ink-${ink}` : words.test(name) ? "upright" : undefined }, name,
+        below !== undefined && element("sub", {}, below), raised !== undefined && element("sup", {}, raised === "ᵀ" ? "T" : "t")));
+    }
+  }
+  return made;
+}
+
+function formulaOf(key) {
+  return has(`formula.${key}`) ? formula(text(`formula.${key}`)) : undefined;
+}

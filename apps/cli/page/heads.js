@@ -1,0 +1,86 @@
+// Heads side by side, token to token: lines, or heat maps.
+const mostLineTokens = 32;
+
+function headsCard() {
+  const attentions = run().attentions();
+  if (attentions.length === 0) return undefined;
+  return element("section", { class: "card", id: "heads" },
+    element("h2", {}, text("heads.title")), element("p", { class: "text" }, text("heads.text")),
+    element("div", { class: "picks" }, choice(text("heads.title"), [{ label: text("page.lines"), value: true }, { label: text("term.heat_map"), value: false }], state.lines,
+      (lines) => { state.lines = lines; redraw(); })),
+    attentions.map((tensor) => element("div", { class: "place", "data-heads": placeOf(tensor.name) }, headsOf(tensor))));
+}
+
+function headsOf(tensor) {
+  const place = placeOf(tensor.name);
+  const heads = Array.from({ length: tensor.shape[1] }, (_, head) => head);
+  return [element("h3", {}, placeTitle(place)), has(`place.${withoutLayer(place)}.text`) && element("p", { class: "note" }, text(`place.${withoutLayer(place)}.text`)),
+    tensor.values ? element("div", { class: "heads" }, heads.map((head) => headFigure(tensor, place, head))) : leftOut(tensor)];
+}
+
+function headFigure(tensor, place, head) {
+  const measured = run().heads.find((one) => one.place === place && one.head === head);
+  const weight = (i, j) => run().value({ name: tensor.name, index: [0, head, i, j] });
+  const few = tensor.shape[2] <= mostLineTokens && tensor.shape[3] <= mostLineTokens;
+  return element("div", { class: (state.heads[place] ?? 0) === head ? "head chosen" : "head" },
+    element("div", { class: "top" }, button(text("place.head", { head }), { click: () => chooseHead(place, head), title: `${place}.${head}` }),
+      measured && element("span", { class: "badge", title: text(`role.${measured.role}.text`) }, text(`role.${measured.role}`), ` ${Math.round(100 * measured.measure)}%`),
+      measured && element("span", { class: "measure", title: text("heads.difference", { difference: measured.output_difference.toExponential(1) }) },
+        `${text("label.entropy")} ${measured.entropy.toFixed(2)} · |A·V−O| ${measured.output_difference.toExponential(0)}`)),
+    state.lines && few ? lines(tensor, weight) : heatMap(tensor, place, head, weight));
+}
+
+function lines(tensor, weight) {
+  const [from, to] = [run().labels(tensor.axes[2]), run().labels(tensor.axes[3])];
+  const [left, right, width, line] = [96, 224, 320, 22];
+  const height = Math.max(from.length, to.length) * line + 6;
+  const y = (i) => i * line + 15;
+  const made = drawing("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": titleOf(tensor) });
+  const shares = to.map((_, j) => drawing("text", { class: "share", x: width - 2, y: y(j), "text-anchor": "end" }));
+  from.forEach((_, i) => to.forEach((_, j) => {
+    const share = weight(i, j);
+    if (!(share >= 0.01)) return;
+    made.append(drawing("path", { "data-i": i, d: `M${left} ${y(i) - 4} C${left + 50} ${y(i) - 4} ${right - 50} ${y(j) - 4} ${right} ${y(j) - 4}`,
+      "stroke-width": (0.6 + 4.4 * share).toFixed(2), "stroke-opacity": (0.08 + 0.8 * share).toFixed(3) }, drawing("title", {}, `${from[i]} → ${to[j]}: ${short(share)}`)));
+  }));
+  const show = (row) => {
+    made.classList.toggle("on", row >= 0);
+    for (const path of made.querySelectorAll("path, text.from")) path.classList.toggle("on", Number(path.dataset.i) === row);
+    shares.forEach((share, j) => { share.textContent = row >= 0 && weight(row, j) >= 0.005 ? `${Math.round(100 * weight(row, j))}%` : ""; });
+  };
+  from.forEach((label, i) => made.append(drawing("text", { class: "from", "data-i": i, x: left - 6, y: y(i), "text-anchor": "end", tabindex: "0",
+    pointerenter: () => show(i), pointerleave: () => show(-1), focus: () => show(i), blur: () => show(-1) }, clipped(label))));
+  to.forEach((label, j) => made.append(drawing("text", { x: right + 6, y: y(j) }, clipped(label))));
+  made.append(...shares);
+  return made;
+}
+function clipped(label) { return [...label].length > 12 ? `${[...label].slice(0, 11).join("")}…` : label; }
+
+function heatMap(tensor, place, head, weight) {
+  const [, , rows, columns] = tensor.shape;
+  const side = Math.max(1, Math.min(16, Math.floor(240 / Math.max(rows, columns))));
+  const made = element("canvas", { width: columns * side, height: rows * side, role: "img", "aria-label": titleOf(tensor), click: () => chooseHead(place, head) });
+  const context = made.getContext("2d");
+  for (let i = 0; i < rows; ++i) {
+    for (let j = 0; j < columns; ++j) {
+      context.fillStyle = `rgb(${colour("a")} / ${0.03 + 0.95 * weight(i, j)})`;
+      context.fillRect(j * side, i * side, side - (side > 4 ? 1 : 0), side - (side > 4 ? 1 : 0));
+    }
+  }
+  return made;
+}
+
+function chooseHead(place, head) {
+  state.heads[place] = head;
+  redrawPlace(place, true);
+  remember();
+}
+// The next or previous head of all attentions that have it.
+function moveHead(step) {
+  for (const tensor of run().attentions()) {
+    const place = placeOf(tensor.name);
+    state.heads[place] = (((state.heads[place] ?? 0) + step) % tensor.shape[1] + tensor.shape[1]) % tensor.shape[1];
+    redrawPlace(place, true);
+  }
+  remember();
+}

@@ -1,0 +1,79 @@
+// What is shared by all of the page: its data and state, elements, words and numbers.
+const data = JSON.parse(document.getElementById("data").textContent);
+
+// What is chosen; kept in the address after "#", so that a place in the page can be linked to.
+const state = { lang: data.language, theme: "", run: data.runs.length - 1, heads: {}, rows: {}, lines: true, trail: [] };
+
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === undefined || value === false) continue;
+    if (typeof value === "function") made.addEventListener(name, value);
+    else if (name === "style") for (const [key, one] of Object.entries(value)) made.style.setProperty(key, one);
+    else made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...present(children));
+  return made;
+}
+// Children may be lists, and absent where there is nothing to show.
+function present(children) { return children.flat(9).filter((child) => child !== undefined && child !== false); }
+function fill(made, ...children) { made.replaceChildren(...present(children)); }
+
+function drawing(tag, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (typeof value === "function") made.addEventListener(name, value);
+    else if (value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children.flat());
+  return made;
+}
+
+function has(key) { return key in data.texts[state.lang]; }
+
+// The text of a key in the chosen language, with {name} filled in.
+function text(key, values) {
+  const found = data.texts[state.lang][key] ?? data.texts.en[key] ?? key;
+  return found.replace(/\{(\w+)\}/g, (whole, name) => values?.[name] ?? whole);
+}
+
+// "tensor.self.output" for "encoder.self.output": the longest end of the name that has a text.
+function textByEnd(prefix, name) {
+  const parts = name.split(".");
+  for (let begin = 0; begin < parts.length; ++begin) {
+    const key = prefix + parts.slice(begin).join(".");
+    if (has(key)) return text(key);
+  }
+  return name;
+}
+
+// Numbers of the data: the same in every language.
+function special(x) {
+  if (x === undefined) return "?";
+  if (Number.isNaN(x)) return "NaN";
+  return x < 0 ? "−∞" : "∞";
+}
+function short(x) {
+  if (!Number.isFinite(x)) return special(x);
+  const size = Math.abs(x);
+  if (Number.isInteger(x) && size < 1e5) return signed(String(size), x);
+  if (size >= 1e5 || size < 5e-4) return signed(size.toExponential(0), x);
+  return signed(size.toFixed(size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3), x);
+}
+function long(x) {
+  if (!Number.isFinite(x)) return special(x);
+  return signed(String(Number(Math.abs(x).toPrecision(7))), x);
+}
+function signed(digits, x) { return (x < 0 ? "−" : "") + digits; }
+// Numbers in prose follow the language.
+function prose(x, digits = 4) {
+  return x.toLocaleString(state.lang, { maximumSignificantDigits: digits });
+}
+
+function button(label, attributes) { return element("button", { type: "button", ...attributes }, label); }
+
+// A choice of which one is pressed: [{label, title, value}].
+function choice(name, options, chosen, choose) {
+  return element("span", { class: "choice", role: "group", "aria-label": name }, options.map((option) =>
+    button(option.label, { "aria-pressed": String(option.value === chosen), title: option.title, click: () => choose(option.value) })));
+}
