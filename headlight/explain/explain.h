@@ -16,6 +16,7 @@
 #include "headlight/explain/catalogue.h"
 #include "headlight/explain/cell.h"
 #include "headlight/explain/cell_terms.h"
+#include "headlight/explain/explanation_json.h"
 #include "headlight/explain/head_statistics.h"
 #include "headlight/explain/input.h"
 #include "headlight/explain/recording.h"

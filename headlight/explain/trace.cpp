@@ -162,7 +162,7 @@ double Trace::value(const TracedTensor& tensor, const std::vector<int64_t>& inde
   const Tensor& row =
       reconstruction_->row(*threads_, place, weighted ? "weights" : stage, index[1], index[2]);
   const double number = number_at(row, {index[0], 0, index[3]});
-  if (!weighted) return number;
+  if (!weighted || number == 0) return number;  // what hides behind the mask never leaks
   const AttentionRun& run = *reconstruction_->find(place);
   const int64_t kv_head = index[1] / (run.query.size(1) / run.key.size(1));
   const double value = number_at(run.value, {index[0], kv_head, index[3], index[4]});

@@ -74,8 +74,9 @@ struct TraceOptions {
   std::set<int64_t> layers = {};  // those to show; empty: all
 };
 
-// Runs the model once, without a tape, and keeps handles on its parameters: their numbers are read
-// when they are asked for, so a trace is to be used up before the model is trained on.
+// Throws Error(bad_input) unless it is one sequence without padding. Runs the model once, without a
+// tape, and keeps handles on its parameters: their numbers are read when they are asked for, so a
+// trace is to be used up before the model is trained on.
 Trace trace_model(base::ThreadPool& threads, const models::Model& model, const Input& input,
                   const TraceOptions& options = {});
 

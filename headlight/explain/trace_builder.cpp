@@ -217,6 +217,14 @@ void TraceBuilder::put_layer(const Side& side, const nn::TransformerBlock& block
 
 Trace trace_model(base::ThreadPool& threads, const models::Model& model, const Input& input,
                   const TraceOptions& options) {
+  const Tensor& ids = input.batch.ids;
+  if (!ids.defined() || ids.rank() != 2 || ids.size(0) != 1 || input.batch.lens.defined() ||
+      input.batch.source_lens.defined()) {
+    throw base::Error(base::ErrorKind::bad_input, "trace", "ids",
+                      ids.defined() ? "are " + ids.shape().text() +
+                                          ", one sequence without padding is needed: (1, T)"
+                                    : std::string("are missing"));
+  }
   tensor::Arena arena;
   Recording recording(options.layers);
   autograd::Context context{.threads = threads, .arena = arena, .observer = &recording};

@@ -138,6 +138,26 @@ TEST_F(ExplainTest, chosen_layers_begin_with_what_comes_in) {
   EXPECT_EQ(trace.at("decoder.norm.input").operation, Operation::copy);
 }
 
+TEST_F(ExplainTest, a_model_without_a_prediction_ends_with_its_output) {
+  models::EncoderConfig config = models::small_encoder();
+  config.masked_words = false;
+  models::Encoder bert(config);
+  const Trace trace = traced(bert, 4);
+  expect_well_formed(trace);
+  EXPECT_EQ(trace.tensors().back().name, "encoder.output");
+  EXPECT_TRUE(trace.of_step(13).empty());
+}
+
+TEST_F(ExplainTest, more_than_one_sequence_is_refused) {
+  models::Gpt gpt(models::small_gpt());
+  models::fill(gpt, 1);
+  Input input;
+  expect_has(error_of([&] { trace_model(threads_, gpt, input); }), "trace (ids): are missing");
+  input.batch.ids = models::random_ids({2, 4}, gpt.vocab_size(), 4);
+  expect_has(error_of([&] { trace_model(threads_, gpt, input); }),
+             "trace (ids): are [2, 4], one sequence without padding is needed");
+}
+
 TEST_F(ExplainTest, gates_of_heads_are_seen) {
   models::Gpt gpt(models::small_gpt());
   gpt.attentions().front()->set_gates(autograd::Value::leaf(Tensor::of({4}, {1, 0, 1, 0.5F})));
