@@ -8,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "headlight/explain/catalogue.h"
 #include "headlight/io/io.h"
 
 namespace headlight::cli {
@@ -92,34 +91,6 @@ std::string values_json(const Trace& trace) {
   return text + "}";
 }
 
-Json heads_json(const std::vector<explain::HeadStatistics>& heads) {
-  Json::Array list;
-  for (const explain::HeadStatistics& head : heads) {
-    list.emplace_back(Json::Object{{"place", head.place},
-                                   {"head", head.head},
-                                   {"entropy", head.entropy},
-                                   {"mean_distance", head.mean_distance},
-                                   {"role", name_of(head.role)},
-                                   {"measure", head.measure},
-                                   {"output_difference", head.output_difference}});
-  }
-  return list;
-}
-
-Json variants_json(const std::vector<explain::Variant>& variants) {
-  Json::Array list;
-  for (const explain::Variant& variant : variants) {
-    list.emplace_back(
-        Json::Object{{"key", variant.key},
-                     {"place", variant.place},
-                     {"step", variant.step},
-                     {"is_own", variant.is_own},
-                     {"tensors", Json::Array(variant.tensors.begin(), variant.tensors.end())},
-                     {"largest_difference", variant.largest_difference}});
-  }
-  return list;
-}
-
 Json targets_json(const explain::Input& input) {
   Json::Array list;
   const Tensor& targets = input.batch.targets;
@@ -129,39 +100,11 @@ Json targets_json(const explain::Input& input) {
   return list;
 }
 
-Json cell_json(const explain::CellReference& cell) {
-  return Json::Object{{"name", cell.name},
-                      {"index", Json::Array(cell.index.begin(), cell.index.end())}};
-}
-
-Json terms_json(const std::vector<explain::Term>& terms) {
+template <typename T>
+Json list_json(const std::vector<T>& items, Json (*one)(const T&)) {
   Json::Array list;
-  for (const explain::Term& term : terms) {
-    Json::Array factors;
-    for (const explain::Factor& factor : term.factors) {
-      factors.emplace_back(Json::Object{{"cell", cell_json(factor.cell)}, {"value", factor.value}});
-    }
-    list.emplace_back(Json::Object{{"key", term.key},
-                                   {"factors", std::move(factors)},
-                                   {"value", term.value},
-                                   {"running", term.running}});
-  }
+  for (const T& item : items) list.emplace_back(one(item));
   return list;
-}
-
-Json update_json(const explain::WeightUpdate& update) {
-  return Json::Object{{"step", update.step},
-                      {"gradient_norm", update.gradient_norm},
-                      {"clip_limit", update.clip_limit},
-                      {"clipped_gradient", update.clipped_gradient},
-                      {"first_moment", update.first_moment},
-                      {"second_moment", update.second_moment},
-                      {"first_corrected", update.first_corrected},
-                      {"second_corrected", update.second_corrected},
-                      {"learning_rate", update.learning_rate},
-                      {"decay", update.decay},
-                      {"change", update.change},
-                      {"new_value", static_cast<double>(update.new_value)}};
 }
 
 // Members of an object whose text is already there.
@@ -176,26 +119,20 @@ std::string with_members(
   return text + "}";
 }
 
-std::string backward_json(const explain::BackwardWalk& walk, size_t run) {
-  std::string gradients = "[";
+// With p - y and the gradients in numbers.
+std::string backward_text(const Trace& trace, const explain::BackwardWalk& walk, size_t run) {
+  std::string gradients = "{";
   for (const explain::TensorGradient& gradient : walk.gradients) {
     if (gradient.values.shape().elements() > kMostOfTensor) continue;
-    std::string values;
-    append_values(values, gradient.values);
     if (gradients.size() > 1) gradients += ',';
-    gradients += with_members(Json::Object{{"name", gradient.name}}, {{"values", values}});
+    gradients += io::json_text(Json(gradient.name)) + ":";
+    append_values(gradients, gradient.values);
   }
   std::string error;
   append_values(error, walk.error);
-  return with_members(Json::Object{{"run", run},
-                                   {"loss", walk.loss},
-                                   {"weight", cell_json(walk.weight)},
-                                   {"value", static_cast<double>(walk.value)},
-                                   {"gradient", walk.gradient},
-                                   {"terms", terms_json(walk.terms)},
-                                   {"update", update_json(walk.update)},
-                                   {"new_loss", walk.new_loss}},
-                      {{"error", error}, {"gradients", gradients + "]"}});
+  return with_members(
+      explain::backward_json(trace, walk),
+      {{"run", std::to_string(run)}, {"error", error}, {"gradient_values", gradients + "}"}});
 }
 
 Json texts_json() {
@@ -211,12 +148,8 @@ Json texts_json() {
   return all;
 }
 
-Json sentences_json(const std::vector<explain::SentencePair>& sentences) {
-  Json::Array list;
-  for (const explain::SentencePair& pair : sentences) {
-    list.emplace_back(Json::Object{{"source", pair.source}, {"target", pair.target}});
-  }
-  return list;
+Json sentence_json(const explain::SentencePair& pair) {
+  return Json::Object{{"source", pair.source}, {"target", pair.target}};
 }
 
 // Nothing in the data can end the element that holds it.
@@ -235,10 +168,10 @@ void Page::add(const Trace& trace, const PageRun& run) {
   Json::Object& members = *described.object();
   members.emplace_back("key", run.key);
   members.emplace_back("targets", targets_json(trace.input()));
-  members.emplace_back("heads", heads_json(run.heads));
-  members.emplace_back("variants", variants_json(run.variants));
+  members.emplace_back("heads", list_json(run.heads, explain::head_json));
+  members.emplace_back("variants", list_json(run.variants, explain::variant_json));
   members.emplace_back("continuation", run.continuation);
-  if (run.backward != nullptr) backward_ = backward_json(*run.backward, runs_.size());
+  if (run.backward != nullptr) backward_ = backward_text(trace, *run.backward, runs_.size());
   runs_.push_back(with_members(described, {{"values", values_json(trace)}}));
 }
 
@@ -249,7 +182,7 @@ std::string Page::data() const {
       Json::Object{{"language", options_.language},
                    {"version", options_.version},
                    {"source", options_.text},
-                   {"sentences", sentences_json(options_.sentences)},
+                   {"sentences", list_json(options_.sentences, sentence_json)},
                    {"vocabulary", Json::Array(vocabulary_.begin(), vocabulary_.end())},
                    {"losses", Json::Array(options_.losses.begin(), options_.losses.end())},
                    {"texts", texts_json()}},

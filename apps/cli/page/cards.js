@@ -125,10 +125,10 @@ function variantsOf(step) {
     const members = found.filter((variant) => variant.place === place && variant.key.startsWith(`${name}.`));
     const shown = element("div", { class: "flow" });
     return element("div", { class: "variants group" }, element("p", { class: "text" }, text(`variant.${name}`)),
-      element("table", {}, members.map((variant) => element("tr", { class: variant.is_own ? "own" : undefined },
+      element("table", {}, members.map((variant) => element("tr", { class: variant.own ? "own" : undefined },
         element("td", {}, button(text(`variant.${variant.key}`), { class: "name-button", click: () =>
           fill(shown, variant.tensors.map((name) => figure(run().find(name)))) })),
         element("td", {}, formulaOf(`variant.${variant.key}`)),
-        element("td", { class: "measure" }, variant.is_own ? text("variant.own") : text("variant.difference", { difference: prose(variant.largest_difference, 3) }))))), shown);
+        element("td", { class: "measure" }, variant.own ? text("variant.own") : text("variant.difference", { difference: prose(variant.largest_difference, 3) }))))), shown);
   });
 }

@@ -1,8 +1,9 @@
 // Formulas of the catalogue ("a_ij = exp(s_ij − m_i) / l_i") set as formulas, Q, K and V in their colours.
-const inkOfLetter = { Q: "q", q: "q", K: "k", k: "k", V: "v", v: "v", A: "a", a: "a", S: "a", s: "a", p: "p", z: undefined };
+const inkOfLetter = { Q: "q", q: "q", K: "k", k: "k", V: "v", v: "v", A: "a", a: "a", S: "a", s: "a", p: "p" };
 const words = /^(exp|max|min|mean|sin|cos|log|id|word|pos|segment|LayerNorm|Sublayer|PE)$/;
 
-function formula(source) {
+// `some`: letters below Z mean something else, as in formulas of the way back.
+function formula(source, some = false) {
   const made = element("span", { class: "formula" });
   // A name with what hangs from it; a power; anything else.
   const pattern = /(\p{L}\p{M}?\p{L}*)(ᵀ|ᵗ)?(?:_(\w+))?|\^(?:\(([^()]*)\)|(\w+))|[^\p{L}^]+|\^/gu;
@@ -13,7 +14,7 @@ function formula(source) {
     } else if (name === undefined) {
       made.append(element("span", { class: "upright" }, whole));
     } else {
-      const ink = inkOfLetter[name] ?? (/^W$/.test(name) ? inkOfLetter[below] : undefined);
+      const ink = some && name > "Z" ? undefined : inkOfLetter[name] ?? (name === "W" ? inkOfLetter[below] : undefined);
       made.append(element("span", { class: ink ? `ink ink-${ink}` : words.test(name) ? "upright" : undefined }, name,
         below !== undefined && element("sub", {}, below), raised !== undefined && element("sup", {}, raised === "ᵀ" ? "T" : "t")));
     }
@@ -22,5 +23,5 @@ function formula(source) {
 }
 
 function formulaOf(key) {
-  return has(`formula.${key}`) ? formula(text(`formula.${key}`)) : undefined;
+  return has(`formula.${key}`) ? formula(text(`formula.${key}`), key.startsWith("backward.")) : undefined;
 }

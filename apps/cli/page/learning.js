@@ -3,7 +3,6 @@ function learning() {
   const walk = data.backward;
   if (!walk || walk.run !== state.run) return walk || data.losses.length === 0 ? [] : [curve()];
   addGradients(walk);
-  const weight = { name: walk.weight.name, index: walk.weight.index };
   return [
     data.losses.length > 0 && curve(),
     told("loss", { loss: prose(walk.loss) }, "loss"),
@@ -11,12 +10,12 @@ function learning() {
     element("div", { class: "flow" }, figure(run().find("gradient.error"), { explained: false })),
     told("gradients", {}),
     gradients(walk),
-    told("weight", { weight: cellText(weight), value: prose(walk.value, 6) }),
+    told("weight", { weight: walk.weight, value: prose(walk.value, 6) }),
     told("terms", {}),
-    element("div", { class: "scroll" }, termTable(walk.terms)),
+    element("div", { class: "scroll" }, termTable(walk.terms.map((term) => ({ ...term, factors: term.factors.map((factor) => ({ ...factor, cell: cellOf(factor.cell) })) })))),
     element("p", { class: "filled" }, `∂L/∂w = ${long(walk.gradient)}`),
     updates(walk.update),
-    element("p", { class: "text" }, text("backward.new_value", { value: prose(walk.update.new_value, 6) })),
+    element("p", { class: "text" }, text("backward.new_value", { value: prose(walk.new_value, 6) })),
     element("p", { class: "text" }, element("b", {}, text("backward.new_loss", { before: prose(walk.loss, 5), after: prose(walk.new_loss, 5) }))),
   ];
 }
@@ -24,10 +23,11 @@ function learning() {
 // The rules that were used on the way back, by the operations that they are for.
 const rules = { linear: "linear", add: "residual", normalize: "norm", activation: "activation", weigh: "values", softmax: "softmax", scores: "scores", merge: "merge", table: "embedding" };
 function gradients(walk) {
-  const tensors = walk.gradients.map((gradient) => run().find(gradient.name));
+  const names = walk.gradients.filter((name) => name in walk.gradient_values);
+  const tensors = names.map((name) => run().find(name));
   const used = [...new Set(tensors.map((tensor) => rules[tensor.operation]).filter(Boolean))];
   const made = element("details", { class: "group", "data-place": "gradients" });
-  made.holds = new Set(walk.gradients.map((gradient) => `gradient.${gradient.name}`));
+  made.holds = new Set(names.map((name) => `gradient.${name}`));
   made.fill = () => fill(made, element("summary", {}, element("h3", {}, text("label.gradient")), element("code", {}, String(tensors.length))), made.open && [
     element("dl", { class: "rules" }, used.map((rule) => [element("dt", {}, formulaOf(`backward.${rule}`)), element("dd", {}, text(`backward.${rule}`))])),
     element("div", { class: "flow" }, [...made.holds].map((name) => figure(run().find(name), { explained: false })))]);
@@ -49,7 +49,7 @@ function addGradients(walk) {
       values: Float64Array.from(values, (value) => Math.fround(Number(value))) });
   };
   add("gradient.error", "logits", walk.error);
-  for (const gradient of walk.gradients) add(`gradient.${gradient.name}`, gradient.name, gradient.values);
+  for (const [name, values] of Object.entries(walk.gradient_values)) add(`gradient.${name}`, name, values);
 }
 
 function updates(update) {
