@@ -58,8 +58,8 @@ Comparison prepare(base::FileSystem& files, char** words) {
   model.draw(kSeed);
   data::PairBatches batches(data::encode_pairs(tokenizer, tokenizer, training, words[1]),
                             {.batch_tokens = kBatchTokens, .ids = ids, .seed = kSeed}, words[1]);
-  auto task = train::pair_task(
-      std::move(batches), data::encode_pairs(tokenizer, tokenizer, validation, words[2]), ids);
+  auto task = train::pair_task(std::move(batches),
+                               data::encode_pairs(tokenizer, tokenizer, validation, words[2]), ids);
   return {files, words[3], ids, std::move(model), std::move(task)};
 }
 

@@ -171,7 +171,8 @@ int64_t panels_size(int64_t rows, int64_t cols) {
 }
 
 void pack(const Execution& execution, const tensor::ConstMatrixView& b, float* panels) {
-  const int64_t cols = even_piece(b.cols, std::clamp<int64_t>(b.cols / 4, kTileCols, 8 * kTileCols), kTileCols);
+  const int64_t cols =
+      even_piece(b.cols, std::clamp<int64_t>(b.cols / 4, kTileCols, 8 * kTileCols), kTileCols);
   execution.threads.parallel_for(ceil_divide(b.cols, cols), [&](int64_t task, int) {
     const int64_t col = task * cols;
     pack_panels({b.data + col * b.col_stride, b.rows, b.row_stride, std::min(cols, b.cols - col),

@@ -47,8 +47,8 @@ class Program {
 
 ProgramRun run_program(const std::vector<std::string>& arguments, const Surroundings& around = {});
 
-// Whether the program is of the same build as these tests. The environment's HEADLIGHT_PROGRAM names
-// another one, which may know fewer instruction sets.
+// Whether the program is of the same build as these tests. The environment's HEADLIGHT_PROGRAM
+// names another one, which may know fewer instruction sets.
 bool is_built_with_tests();
 
 // What every error is: nothing on standard output, one line on standard error that holds `part`.

@@ -84,8 +84,7 @@ inline void cut_many(int64_t m, int64_t k, int64_t panels, Cut& cut) {
       cut.pack_a ? kPackedPanels : std::min(group, ceil_divide(panels, least_panel_blocks));
   cut.block_panels = even_piece(panels, most_panels, 1);
   cut.group_panels = even_piece(cut.block_panels, group, 1);
-  const int64_t row_blocks =
-      whole ? 1 : ceil_divide(tasks, ceil_divide(panels, cut.block_panels));
+  const int64_t row_blocks = whole ? 1 : ceil_divide(tasks, ceil_divide(panels, cut.block_panels));
   const int64_t most_rows = cut.pack_a ? kPackedTiles * kTileRows : m;
   cut.block_rows = even_piece(
       m, std::clamp(ceil_divide(m, row_blocks), kLeastRows, std::max(kLeastRows, most_rows)),
