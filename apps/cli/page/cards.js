@@ -35,7 +35,7 @@ const contents = {
 function vocabulary() {
   const used = new Set([...run().tokens, ...run().source_tokens]);
   const most = 200;
-  const words = data.vocabulary;
+  const words = vocabularyLabels;
   return words.length === 0 ? [] : [element("p", { class: "note" }, `V = ${words.length}`), element("div", { class: "chips" },
     words.slice(0, most).map((word, id) => element("span", { class: used.has(word) ? "chip used" : "chip" }, word, element("sub", {}, String(id)))),
     words.length > most && element("span", { class: "chip" }, "…"))];
@@ -108,7 +108,7 @@ function predictions() {
     const right = run().targets[row];
     if (right >= 0 && !likeliest.includes(right)) likeliest[4] = right;
     return element("div", { class: "row" }, element("h4", {}, element("span", {}, "… "), run().tokens[row] ?? String(row), element("span", {}, " →")),
-      likeliest.map((id) => button([element("span", { class: "label" }, data.vocabulary[id] ?? String(id)),
+      likeliest.map((id) => button([element("span", { class: "label" }, vocabularyLabels[id] ?? String(id)),
         element("span", { class: "track" }, element("i", { style: { width: `${(100 * probability(row, id)).toFixed(1)}%` } })),
         element("span", { class: "share" }, probability(row, id).toFixed(4))],
       { class: id === right ? "bar right" : "bar", title: id === right ? text("page.right") : undefined, click: () => askWhy({ name: "probabilities", index: [0, row, id] }) })));

@@ -32,7 +32,7 @@ function headFigure(tensor, place, head) {
 
 function lines(tensor, weight) {
   const [from, to] = [run().labels(tensor.axes[2]), run().labels(tensor.axes[3])];
-  const [left, right, width, line] = [96, 224, 320, 22];
+  const [left, right, width, line] = [92, 178, 292, 21];
   const height = Math.max(from.length, to.length) * line + 6;
   const y = (i) => i * line + 15;
   const made = drawing("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": titleOf(tensor) });
@@ -40,7 +40,7 @@ function lines(tensor, weight) {
   from.forEach((_, i) => to.forEach((_, j) => {
     const share = weight(i, j);
     if (!(share >= 0.01)) return;
-    made.append(drawing("path", { "data-i": i, d: `M${left} ${y(i) - 4} C${left + 50} ${y(i) - 4} ${right - 50} ${y(j) - 4} ${right} ${y(j) - 4}`,
+    made.append(drawing("path", { "data-i": i, d: `M${left} ${y(i) - 4} C${left + 36} ${y(i) - 4} ${right - 36} ${y(j) - 4} ${right} ${y(j) - 4}`,
       "stroke-width": (0.6 + 4.4 * share).toFixed(2), "stroke-opacity": (0.08 + 0.8 * share).toFixed(3) }, drawing("title", {}, `${from[i]} → ${to[j]}: ${short(share)}`)));
   }));
   const show = (row) => {

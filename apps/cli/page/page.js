@@ -46,8 +46,8 @@ function beams(prediction) {
   const word = (content, extra) => element("span", { class: `word ${extra ?? ""}` }, content);
   const from = above.map((token) => word(token));
   const to = prediction.map(({ id, share, right }, row) => {
-    const one = word([data.vocabulary[id] ?? String(id), element("small", {}, `${Math.round(100 * share)}%`)], right < 0 ? "" : id === right ? "right" : "wrong");
-    one.title = right >= 0 ? `${text("page.right")}: ${data.vocabulary[right] ?? right}` : "";
+    const one = word([vocabularyLabels[id] ?? String(id), element("small", {}, `${Math.round(100 * share)}%`)], right < 0 ? "" : id === right ? "right" : "wrong");
+    one.title = right >= 0 ? `${text("page.right")}: ${vocabularyLabels[right] ?? right}` : "";
     one.addEventListener("click", () => askWhy({ name: "probabilities", index: [0, row, id] }));
     return one;
   });
@@ -75,7 +75,7 @@ function drawBeams(made, svg, across, from, to) {
 
 function redraw() {
   document.documentElement.lang = state.lang;
-  if (state.theme) document.documentElement.dataset.theme = state.theme;
+  document.documentElement.dataset.theme = isDark() ? "dark" : "light";
   document.title = `${text("page.title")} · Headlight`;
   bar();
   stepList();

@@ -1,7 +1,13 @@
 // Runs of the model: tensors, their numbers, and how they are cut into matrices.
+// A token of nothing but white space can still be seen.
+function visible(token) { return token.replace(/^ | $/g, "␣").replace(/\n/g, "⏎"); }
+const vocabularyLabels = data.vocabulary.map(visible);
+
 class Run {
   constructor(described) {
     Object.assign(this, described);
+    this.tokens = this.tokens.map(visible);
+    this.source_tokens = this.source_tokens.map(visible);
     this.all = new Map();
     for (const tensor of [...this.tensors, ...this.parameters]) this.all.set(tensor.name, tensor);
     for (const tensor of this.all.values()) {
@@ -21,7 +27,7 @@ class Run {
   }
   attentions() { return this.tensors.filter((tensor) => tensor.name.endsWith(".weights") && !tensor.variant); }
   labels(axis) {
-    return axis === "token" ? this.tokens : axis === "source_token" ? this.source_tokens : axis === "vocabulary" ? data.vocabulary : [];
+    return axis === "token" ? this.tokens : axis === "source_token" ? this.source_tokens : axis === "vocabulary" ? vocabularyLabels : [];
   }
   value(cell) {
     const tensor = this.find(cell.name);
