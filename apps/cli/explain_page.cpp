@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -20,6 +21,7 @@ using tensor::Tensor;
 
 constexpr int64_t kMostOfTensor = int64_t{1} << 18;
 constexpr int64_t kMostOfRun = int64_t{1} << 21;
+constexpr int64_t kMostWithVariants = int64_t{1} << 16;
 
 // In the order in which they need each other.
 constexpr std::array<std::string_view, 9> kScripts = {
@@ -152,6 +154,18 @@ Json sentence_json(const explain::SentencePair& pair) {
   return Json::Object{{"source", pair.source}, {"target", pair.target}};
 }
 
+// Where texts disagree; of a large model it would be too much to read.
+std::vector<explain::Variant> variants_of(Trace& trace, const models::Model& model) {
+  int64_t numbers = 0;
+  for (const TracedTensor& tensor : trace.tensors()) numbers += tensor.shape.elements();
+  std::vector<explain::Variant> all;
+  if (numbers > kMostWithVariants) return all;
+  for (const std::string& place : explain::variant_places(trace)) {
+    std::ranges::move(explain::add_variants(trace, model, place), std::back_inserter(all));
+  }
+  return all;
+}
+
 // Nothing in the data can end the element that holds it.
 std::string inside_script(std::string json) {
   std::string safe;
@@ -162,14 +176,15 @@ std::string inside_script(std::string json) {
 
 }  // namespace
 
-void Page::add(const Trace& trace, const PageRun& run) {
+void Page::add(Trace& trace, const models::Model& model, const PageRun& run) {
   vocabulary_ = trace.input().vocabulary;
+  const std::vector<explain::Variant> variants = variants_of(trace, model);
   Json described = explain::trace_json(trace);
   Json::Object& members = *described.object();
   members.emplace_back("key", run.key);
   members.emplace_back("targets", targets_json(trace.input()));
-  members.emplace_back("heads", list_json(run.heads, explain::head_json));
-  members.emplace_back("variants", list_json(run.variants, explain::variant_json));
+  members.emplace_back("heads", list_json(explain::head_statistics(trace), explain::head_json));
+  members.emplace_back("variants", list_json(variants, explain::variant_json));
   members.emplace_back("continuation", run.continuation);
   if (run.backward != nullptr) backward_ = backward_text(trace, *run.backward, runs_.size());
   runs_.push_back(with_members(described, {{"values", values_json(trace)}}));

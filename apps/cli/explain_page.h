@@ -25,12 +25,10 @@ struct PageOptions {
   std::string version;
 };
 
-// What is known of a run besides its trace.
+// What is to be said of a run besides its numbers.
 struct PageRun {
-  std::string key = {};  // of its name where there are several: "message.before_training"
-  std::vector<explain::HeadStatistics> heads = {};
-  std::vector<explain::Variant> variants = {};
-  std::string continuation = {};                    // what the model says by itself
+  std::string key = {};           // of its name where there are several: "message.after_training"
+  std::string continuation = {};  // what the model says by itself
   const explain::BackwardWalk* backward = nullptr;  // of one run at most
 };
 
@@ -38,10 +36,12 @@ class Page {
  public:
   explicit Page(PageOptions options) : options_(std::move(options)) {}
 
-  // Reads all numbers, so the model may be trained on after it. The last run is shown first.
-  // Of a large model, tensors of more than 2^18 numbers are left out, and from 2^21 numbers on
-  // all but the attention weights; the page says so in their place.
-  void add(const explain::Trace& trace, const PageRun& run);
+  // Reads all numbers, so the model may be trained on after it. The last run is shown first. Heads
+  // are measured and, where the trace is small, variants are added to it. Of a large model, tensors
+  // of more than 2^18 numbers are left out, and from 2^21 numbers on all but the attention weights;
+  // the page says so in their place.
+  void add(explain::Trace& trace, const models::Model& model, const PageRun& run = {});
+  void set_losses(std::vector<double> losses) { options_.losses = std::move(losses); }
 
   // Throws what the output throws.
   void write(base::Output& output) const;
