@@ -1,10 +1,12 @@
 // Step 14: from the loss to one weight, and its update.
 function learning() {
   const walk = data.backward;
-  if (!walk || walk.run !== state.run) return walk || data.losses.length === 0 ? [] : [curve()];
+  const learned = data.losses.length > 0 ? [curve()] : [];
+  if (!walk) return learned;
+  if (walk.run !== state.run) return [...learned, element("p", { class: "text" }, text("backward.title"), " ", button(text(runs[walk.run].key), { class: "plain", click: () => { chooseRun(walk.run); show("step-14"); } }))];
   addGradients(walk);
   return [
-    data.losses.length > 0 && curve(),
+    learned,
     told("loss", { loss: prose(walk.loss) }, "loss"),
     told("error", {}, "error"),
     element("div", { class: "flow" }, figure(run().find("gradient.error"), { explained: false })),

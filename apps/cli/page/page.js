@@ -7,10 +7,15 @@ function bar() {
     drawing("path", { d: "M3 12 L21 4 V20 Z", fill: "rgb(var(--beam) / .55)" }), drawing("circle", { cx: 5, cy: 12, r: 4, fill: "rgb(var(--text))" }));
   fill(document.getElementById("bar"),
     element("span", { class: "brand" }, mark, "Headlight"),
-    runs.length > 1 && choice(text("page.numbers"), runs.map((one, i) => ({ label: text(one.key), value: i })), state.run, (chosen) => { state.run = chosen; redraw(); remember(); }),
+    runs.length > 1 && choice(text("page.numbers"), runs.map((one, i) => ({ label: text(one.key), value: i })), state.run, chooseRun),
     choice(text("page.language"), languages.map((lang) => ({ label: lang.toUpperCase(), title: data.texts[lang]["language.name"], value: lang })), state.lang, (lang) => { state.lang = lang; redraw(); remember(); }),
     button(isDark() ? "☀" : "☾", { class: "round", title: text("page.theme"), "aria-label": text("page.theme"), click: () => { state.theme = isDark() ? "light" : "dark"; redraw(); remember(); } }),
     button("?", { class: "round", title: text("page.help"), "aria-label": text("page.help"), click: showHelp }));
+}
+function chooseRun(chosen) {
+  state.run = chosen;
+  redraw();
+  remember();
 }
 function isDark() { return state.theme ? state.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches; }
 

@@ -1,0 +1,96 @@
+// Put at the end of a page by explain_page_test: asks every cell why, walks back from the prediction, and presses what can be pressed.
+// What it finds stands in the element #checked.
+const wrong = [];
+addEventListener("error", (event) => wrong.push(event.message));
+function expect(holds, what) { if (!holds && wrong.length < 20) wrong.push(what); }
+
+function indexAt(tensor, offset) {
+  const index = [];
+  for (let axis = tensor.shape.length - 1, rest = offset; axis >= 0; --axis) {
+    index[axis] = rest % tensor.shape[axis];
+    rest = Math.floor(rest / tensor.shape[axis]);
+  }
+  return index;
+}
+
+// The terms of each cell combine to the engine's number; its name leads back to it.
+function checkCells() {
+  let cells = 0;
+  for (const tensor of run().all.values()) {
+    tensor.values.forEach((value, offset) => {
+      const cell = { name: tensor.name, index: indexAt(tensor, offset) };
+      const explanation = new Explanation(cell);
+      const size = Math.max(1, Math.abs(value) || 0, ...explanation.terms.map((term) => Math.abs(term.value) || 0));
+      const same = Object.is(explanation.combined, value) || Math.abs(explanation.combined - value) < 1e-6 * size;
+      expect(same, `${cellText(cell)} is ${value}, its terms give ${explanation.combined}`);
+      expect(JSON.stringify(cellOf(cellText(cell))) === JSON.stringify(cell), `${cellText(cell)} is not read back`);
+      ++cells;
+    });
+  }
+  return cells;
+}
+
+// By clicks alone: from a probability to something that is learned.
+function checkWalk() {
+  document.querySelector("button.bar").click();
+  let steps = 0;
+  for (let next = drawer.querySelector(".factor"); next && steps < 200; ++steps) {
+    next.click();
+    next = drawer.querySelector(".factor");
+  }
+  const end = run().find(state.trail[state.trail.length - 1].name).operation;
+  expect(["parameter", "given", "sinusoid"].includes(end), `the way back ends at ${end}`);
+  expect(steps > 20, `the way back has ${steps} steps`);
+}
+
+function press(key) { (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true })); }
+
+function checkKeys() {
+  const first = document.querySelector("table.matrix td[data-r='0'][data-c='0']");
+  first.focus();
+  press("ArrowDown");
+  press("Enter");
+  expect(!drawer.hidden && drawer.querySelector(".value"), "Enter does not ask why");
+  press("Escape");
+  expect(drawer.hidden, "Escape does not close");
+  for (const key of ["]", "[", "n", "p"]) press(key);
+  press("?");
+  expect(document.getElementById("help").open, "? does not help");
+  document.getElementById("help").close();
+}
+
+// All words change, and no key of the catalogue is left where its text should be.
+function checkLanguages() {
+  const seen = new Set();
+  for (const lang of ["TR", "AZ", "KO", "EN"]) {
+    [...document.querySelectorAll("#bar button")].find((one) => one.textContent === lang).click();
+    seen.add(document.querySelector("h1").textContent);
+    const left = /\b(page|label|message|term|step|operation|cell|backward|variant|role|slip)\.[a-z_]+\.?\w*\b/.exec(walk.innerText);
+    expect(!left, `${lang}: ${left?.[0]}`);
+    expect(document.querySelectorAll(".card[data-step]").length === 14, `${lang}: steps are missing`);
+  }
+  expect(seen.size === 4, "languages look the same");
+}
+
+function checkTheme() {
+  const before = getComputedStyle(document.body).backgroundColor;
+  document.querySelector("#bar .round").click();
+  expect(getComputedStyle(document.body).backgroundColor !== before, "light and dark look the same");
+}
+
+let cells = 0;
+try {
+  for (state.run = 0; state.run < runs.length; ++state.run) {
+    redraw();
+    cells += checkCells();
+    checkWalk();
+  }
+  state.run = runs.length - 1;
+  redraw();
+  checkKeys();
+  checkLanguages();
+  checkTheme();
+} catch (error) {
+  wrong.push(String(error.stack));
+}
+document.body.append(element("pre", { id: "checked" }, `cells: ${cells}, wrong: ${wrong.length}\n${wrong.join("\n")}`));
