@@ -79,10 +79,24 @@ function groupContent(step, place, tensors) {
   return [
     has(told) && element("p", { class: "text" }, text(told)),
     attention && element("div", { class: "picks" }, headPicks(place, attention), step !== 12 && queryPicks(place, attention)),
-    element("div", { class: "flow" }, tensors.map((tensor) => figure(tensor))),
+    stagesOf(tensors).map(stageContent),
     parameters.length > 0 && element("details", { class: "parameters" }, element("summary", {}, text("tensor.parameter")),
       element("div", { class: "flow" }, parameters.map((tensor) => figure(tensor, { explained: false })))),
   ];
+}
+
+// What belongs side by side: Q, K and V; scores and what becomes of them; weights; what they mix.
+const stages = [/projected/, /query|key|value$/, /scores/, /row_max|row_sum|weights/, /weighted_values|head_output/, /gates|concatenated|self.output|cross.output/];
+function stagesOf(tensors) {
+  const places = tensors.map((tensor) => stages.findIndex((stage) => stage.test(tensor.text)));
+  return [-1, ...stages.keys()].map((place) => tensors.filter((_, i) => places[i] === place)).filter((stage) => stage.length > 0);
+}
+
+// What is true of all of them is said once.
+function stageContent(stage) {
+  const once = stage.length > 1 && stage.every((tensor) => tensor.formula === stage[0].formula);
+  return [once && element("p", { class: "stage" }, formulaOf(stage[0].formula), element("span", { class: "does" }, text(`operation.${stage[0].formula}`))),
+    element("div", { class: "flow" }, stage.map((tensor) => figure(tensor, { explained: !once })))];
 }
 
 function headPicks(place, attention) {

@@ -101,17 +101,20 @@ function titleOf(tensor) {
   return gradient ? `∂L/∂ ${own}` : own;
 }
 
+// Enough of a name to know it beside its own kind.
+function nearName(tensor) { return tensor.name.split(".").slice(tensor.operation === "parameter" ? -2 : -1).join("."); }
+
 function figure(tensor, { explained = true } = {}) {
   const shape = tensor.shape.join(" × ");
   const operands = tensor.operands.map((operand) => run().find(operand.name)).filter(Boolean);
   return element("figure", { class: `figure ink-${inkOf(tensor)}` },
     element("figcaption", {},
-      element("span", { class: "name" }, titleOf(tensor), element("span", { class: "shape", title: text("label.shape") }, `(${shape})`)),
-      tensor.operation !== "parameter" && element("code", {}, tensor.name),
+      element("span", { class: "name" }, titleOf(tensor)),
+      element("code", {}, tensor.operation !== "parameter" && `${tensor.name} `, element("span", { class: "shape", title: text("label.shape") }, `(${shape})`)),
       explained && formulaOf(tensor.formula),
       explained && has(`operation.${tensor.formula}`) && element("span", { class: "does" }, text(`operation.${tensor.formula}`)),
       operands.length > 0 && element("span", { class: "made" }, `${text("page.made_of")} `, operands.map((operand) =>
-        button(operand.name, { class: `ink-${inkOf(operand)}`, click: () => goTo(operand.name) })))),
+        button(nearName(operand), { title: operand.name, class: `ink-${inkOf(operand)}`, click: () => goTo(operand.name) })))),
     matrix(tensor));
 }
 

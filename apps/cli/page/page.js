@@ -167,7 +167,10 @@ function recall() {
   if (runs[Number(chosen.get("run") ?? -1)]) state.run = Number(chosen.get("run"));
   const cell = chosen.has("cell") && cellOf(chosen.get("cell"));
   redraw();
-  if (cell) askWhy(cell);
+  if (cell) {
+    askWhy(cell);
+    goTo(cell.name, "instant");
+  }
   if (chosen.has("at")) show(chosen.get("at"), "instant");
 }
 addEventListener("hashchange", recall);

@@ -67,7 +67,7 @@ function trail() {
 function shortName(cell) {
   const written = cellText(cell);
   const from = written.lastIndexOf(".", written.indexOf("["));
-  return run().find(cell.name).operation === "parameter" ? written.split(".").slice(-2).join(".") : written.slice(from + 1);
+  return run().find(cell.name).operation === "parameter" ? nearName({ name: written, operation: "parameter" }) : written.slice(from + 1);
 }
 
 function factorButton(factor) {
@@ -123,10 +123,10 @@ function check(explanation) {
 }
 
 // Scrolls to the tensor's matrix, opening what hides it.
-function goTo(name) {
+function goTo(name, behavior = "auto") {
   const found = document.querySelector(`.matrix[data-name="${CSS.escape(name)}"]`) ?? openAndFind(name);
   if (!found) return;
   for (let at = found.parentElement; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
-  found.closest(".figure")?.scrollIntoView({ block: "center" });
+  found.closest(".figure")?.scrollIntoView({ block: "center", behavior });
   found.querySelector("td[tabindex='0']")?.focus({ preventScroll: true });
 }
