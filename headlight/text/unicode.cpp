@@ -191,6 +191,19 @@ std::string lower(std::string_view text, std::string_view language) {
   return result;
 }
 
+int64_t columns(std::string_view text) {
+  int64_t count = 0;
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint point = code_point_at(text, at);
+    at += point.length;
+    // Vowels and finals of Hangul join the consonant before them.
+    const bool joins = (point.value >= 0x1160 && point.value <= 0x11FF) ||
+                       (point.value >= 0xD7B0 && point.value <= 0xD7FF);
+    if (!joins) count += utf8proc_charwidth(static_cast<utf8proc_int32_t>(point.value));
+  }
+  return count;
+}
+
 std::vector<std::string_view> words(std::string_view text) {
   check_utf8(text);
   std::vector<std::string_view> result;

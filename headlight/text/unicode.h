@@ -36,6 +36,10 @@ std::string normalized(std::string_view text, NormalForm form);
 // becomes i and İ becomes i with a dot above.
 std::string lower(std::string_view text, std::string_view language = "en");
 
+// How many columns of a terminal the text takes: Hangul and other wide letters two, marks and the
+// later parts of a decomposed syllable none.
+int64_t columns(std::string_view text);
+
 // Pieces between white space.
 std::vector<std::string_view> words(std::string_view text);
 

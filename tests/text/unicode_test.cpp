@@ -79,6 +79,15 @@ TEST(Words, stand_between_white_space_of_any_kind) {
   EXPECT_EQ(words("one").size(), 1u);
 }
 
+TEST(Columns, are_two_for_hangul_however_it_is_composed) {
+  EXPECT_EQ(columns("abc ğış"), 7);
+  EXPECT_EQ(columns("헤드"), 4);
+  EXPECT_EQ(columns(normalized("헤드", NormalForm::nfd)), 4);
+  EXPECT_EQ(columns(normalized("ğ", NormalForm::nfd)), 1);
+  EXPECT_EQ(columns("−∞ √ █"), 6);
+  EXPECT_EQ(columns(""), 0);
+}
+
 TEST(Unicode, is_asked_for_utf8_only) {
   const char* expected = "text (byte 1): is not UTF-8";
   EXPECT_EQ(io::error_of([] { check_utf8("a\xc0\x80"); }), expected);

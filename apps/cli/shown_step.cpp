@@ -1,0 +1,217 @@
+// Arrays of any rank as matrices below each other.
+#include "apps/cli/shown_step.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "headlight/text/text.h"
+
+namespace headlight::cli {
+namespace {
+
+using explain::Axis;
+using explain::Catalogue;
+using tensor::Tensor;
+
+constexpr int64_t kMostMatrices = 4;
+
+std::vector<std::string> labels_of(const ShownArray& array, int axis) {
+  const auto place = static_cast<size_t>(axis);
+  return place < array.labels.size() ? array.labels[place] : std::vector<std::string>();
+}
+
+// Where a matrix stands among those of an array: "Head 1 · thrones".
+std::string place_text(const Catalogue& catalogue, const ShownArray& array, int64_t index) {
+  std::string text;
+  for (int axis = array.numbers.rank() - 3; axis >= 0; --axis) {
+    const int64_t size = array.numbers.size(axis);
+    const int64_t at = index % size;
+    index /= size;
+    const std::vector<std::string> labels = labels_of(array, axis);
+    const bool of_heads = static_cast<size_t>(axis) < array.axes.size() &&
+                          array.axes[static_cast<size_t>(axis)] == Axis::head;
+    if (size == 1 && !of_heads) continue;
+    std::string name = "[" + std::to_string(at) + "]";
+    if (of_heads) name = catalogue.text("place.head", {{"head", std::to_string(at)}});
+    if (static_cast<size_t>(at) < labels.size()) name = labels[static_cast<size_t>(at)];
+    text = name + (text.empty() ? "" : " · " + text);
+  }
+  return text;
+}
+
+// One row per position of the last axis but one; a vector becomes a column.
+struct Matrices {
+  Tensor numbers;  // (matrices, rows, columns)
+  MatrixLabels labels;
+};
+
+Matrices matrices_of(const ShownArray& array) {
+  const Tensor& numbers = array.numbers;
+  const int rank = numbers.rank();
+  if (rank == 0) return {numbers.reshaped({1, 1, 1}), {}};
+  if (rank == 1) return {numbers.reshaped({1, numbers.size(0), 1}), {labels_of(array, 0), {}}};
+  const int64_t rows = numbers.size(-2);
+  const int64_t columns = numbers.size(-1);
+  const int64_t count = rows * columns == 0 ? 0 : numbers.elements() / (rows * columns);
+  return {numbers.reshaped({count, rows, columns}),
+          {labels_of(array, rank - 2), labels_of(array, rank - 1)}};
+}
+
+// "(7, 6)": without the batch axis of one sequence.
+std::string shape_text(const tensor::Shape& shape) {
+  std::string text;
+  for (const int64_t size : shape.sizes()) {
+    text += (text.empty() ? "(" : ", ") + std::to_string(size);
+  }
+  return text.empty() ? "()" : text + ")";
+}
+
+std::string left_out_text(const Terminal& terminal, const Catalogue& catalogue,
+                          const LeftOut& left) {
+  if (left.nothing()) return "";
+  return wrapped(
+      catalogue.text("message.left_out", {{"rows", std::to_string(left.rows)},
+                                          {"all_rows", std::to_string(left.all_rows)},
+                                          {"columns", std::to_string(left.columns)},
+                                          {"all_columns", std::to_string(left.all_columns)}}),
+      terminal.width, "  ");
+}
+
+std::string matrices_text(const Terminal& terminal, const Catalogue& catalogue,
+                          const ShownArray& array) {
+  const auto [numbers, labels] = matrices_of(array);
+  const int64_t count = numbers.size(0);
+  std::string text;
+  LeftOut left;
+  for (int64_t i = 0; i < std::min(count, kMostMatrices); ++i) {
+    const std::string place = place_text(catalogue, array, i);
+    if (!place.empty()) text += "  " + place + "\n";
+    const Tensor matrix = numbers.slice(0, i, 1).reshaped({numbers.size(1), numbers.size(2)});
+    const MatrixDrawing drawing = draw_matrix(terminal, matrix, labels, array.digits);
+    text += drawing.text;
+    left = drawing.left_out;
+  }
+  text += left_out_text(terminal, catalogue, left);
+  if (count > kMostMatrices) {
+    text += wrapped(catalogue.text("message.left_out_matrices",
+                                   {{"matrices", std::to_string(count - kMostMatrices)},
+                                    {"all_matrices", std::to_string(count)}}),
+                    terminal.width, "  ");
+  }
+  return text;
+}
+
+io::Json json_of(const Tensor& numbers, int axis, int64_t begin) {
+  if (axis == numbers.rank()) {
+    if (numbers.dtype() == tensor::DType::f32) {
+      return static_cast<double>(numbers.data<float>()[begin]);
+    }
+    return numbers.data<int64_t>()[begin];
+  }
+  io::Json::Array list;
+  for (int64_t i = 0; i < numbers.size(axis); ++i) {
+    list.push_back(json_of(numbers, axis + 1, begin + i * numbers.stride(axis)));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string array_drawing(const Terminal& terminal, const Catalogue& catalogue,
+                          const ShownArray& array) {
+  const std::string shape = shape_text(array.numbers.shape());
+  const std::string name = array.name == array.title ? "" : array.name;
+  const bool fits = text::columns(array.title + shape + name) + 6 <= terminal.width;
+  std::string text = "  " + bold(terminal, array.title) + "  " + shape;
+  if (!name.empty()) text += (fits ? "  " : "\n  ") + name;
+  text += "\n";
+  if (!array.formula.empty()) text += wrapped(array.formula, terminal.width, "    ");
+  if (!array.text.empty()) text += wrapped(array.text, terminal.width, "  ");
+  return text + matrices_text(terminal, catalogue, array) + "\n";
+}
+
+std::string step_text(const Terminal& terminal, const Catalogue& catalogue,
+                      const std::string& heading, const ShownStep& step) {
+  std::string text = wrapped(heading, terminal.width);
+  if (terminal.colors) {
+    text = bold(terminal, text.substr(0, text.size() - 1)) + "\n";
+  } else {
+    text +=
+        std::string(static_cast<size_t>(std::min(text::columns(heading), terminal.width)), '-') +
+        "\n";
+  }
+  const auto paragraphs = [&](const std::vector<std::string>& all) {
+    for (const std::string& paragraph : all) text += wrapped(paragraph, terminal.width) + "\n";
+  };
+  paragraphs(step.paragraphs);
+  for (const ShownTable& table : step.tables) {
+    text += table_text(table.lines, terminal.width) + "\n";
+  }
+  for (const ShownArray& array : step.arrays) text += array_drawing(terminal, catalogue, array);
+  if (!step.heads.empty()) text += draw_heads(terminal, step.heads);
+  paragraphs(step.afterwards);
+  for (const std::string& slip : step.slips) {
+    text += wrapped(catalogue.text("slip.label") + ": " + catalogue.text("slip." + slip + ".said"),
+                    terminal.width);
+    text += wrapped(catalogue.text("slip." + slip + ".right"), terminal.width, "  ") + "\n";
+  }
+  return text;
+}
+
+io::Json step_json(const ShownStep& step, int64_t most_elements) {
+  io::Json::Object numbers;
+  for (const ShownNumber& number : step.numbers) numbers.emplace_back(number.name, number.value);
+  io::Json::Array arrays;
+  for (const ShownArray& array : step.arrays) {
+    const std::span<const int64_t> sizes = array.numbers.shape().sizes();
+    io::Json::Object entry = {{"name", array.name},
+                              {"title", array.title},
+                              {"shape", io::Json::Array(sizes.begin(), sizes.end())}};
+    if (array.numbers.elements() <= most_elements) {
+      entry.emplace_back("values", json_of(array.numbers.contiguous(), 0, 0));
+    }
+    arrays.emplace_back(std::move(entry));
+  }
+  io::Json::Array text(step.paragraphs.begin(), step.paragraphs.end());
+  text.insert(text.end(), step.afterwards.begin(), step.afterwards.end());
+  return io::Json::Object{{"step", step.number},
+                          {"title", step.title},
+                          {"text", std::move(text)},
+                          {"numbers", std::move(numbers)},
+                          {"arrays", std::move(arrays)}};
+}
+
+ShownArray shown_tensor(const explain::Trace& trace, const Catalogue& catalogue,
+                        const explain::TracedTensor& tensor, int64_t head) {
+  ShownArray array{.name = tensor.name,
+                   .title = catalogue.title(tensor),
+                   .text = catalogue.operation(tensor),
+                   .formula = catalogue.formula(tensor),
+                   .numbers = trace.values(tensor.name),
+                   .axes = tensor.axes};
+  for (const Axis axis : tensor.axes) array.labels.push_back(trace.labels(axis));
+  const int head_axis = tensor.head_axis();
+  if (head >= 0 && head_axis >= 0) {
+    array.numbers = array.numbers.slice(head_axis, head, 1).contiguous();
+    const std::string place = tensor.name.substr(0, tensor.name.rfind('.'));
+    array.name = place + ".head." + std::to_string(head) + tensor.name.substr(place.size());
+  }
+  // A vector for each row of a sequence is drawn as one column: (1, T) as (T,).
+  const auto axis_count = static_cast<size_t>(array.numbers.rank());
+  const bool of_rows =
+      axis_count >= 2 && !tensor.axes.empty() &&
+      (tensor.axes.back() == Axis::token || tensor.axes.back() == Axis::source_token) &&
+      tensor.axes[axis_count - 2] != Axis::token &&
+      tensor.axes[axis_count - 2] != Axis::source_token;
+  if (of_rows) {
+    std::vector<int64_t> sizes(array.numbers.shape().sizes().begin(),
+                               array.numbers.shape().sizes().end());
+    sizes.push_back(1);
+    array.numbers = array.numbers.reshaped(tensor::Shape(sizes));
+    array.labels.emplace_back();
+    array.axes.push_back(Axis::column);
+  }
+  return array;
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,31 @@
+// What is drawn on: how wide it is, whether it has colours; and lines of text for it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headlight::cli {
+
+struct Terminal {
+  int64_t width = 80;
+  bool colors = false;
+};
+// Of standard output. 80 columns where it is no terminal or does not say; colours only on a
+// terminal that has them, and not with NO_COLOR.
+Terminal terminal_of_output();
+
+// Words in lines of at most `width` columns, each ended; a longer word has a line of its own.
+std::string wrapped(std::string_view text, int64_t width, std::string_view indent = "");
+// With blanks up to `width` columns: after the text, or before it.
+std::string padded(const std::string& text, int64_t width);
+std::string padded_before(const std::string& text, int64_t width);
+// Cut to `width` columns, with a mark where something is left out.
+std::string cut_to(const std::string& text, int64_t width);
+
+std::string bold(const Terminal& terminal, const std::string& text);
+
+// Columns of one width each, two blanks between them, lines ended; the first line is the heading.
+std::string table_text(const std::vector<std::vector<std::string>>& lines, int64_t width);
+
+}  // namespace headlight::cli

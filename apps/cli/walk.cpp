@@ -1,0 +1,158 @@
+// Steps of the walk: the catalogue's words, the trace's numbers.
+#include "apps/cli/walk.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "headlight/text/text.h"
+
+namespace headlight::cli {
+namespace {
+
+using explain::Catalogue;
+using explain::TracedTensor;
+using tensor::Tensor;
+
+constexpr size_t kMostWords = 24;
+
+ShownStep titled(const Catalogue& catalogue, int number) {
+  const std::string key = "step." + std::to_string(number);
+  return {.number = number,
+          .title = catalogue.text(key + ".title"),
+          .paragraphs = {catalogue.text(key + ".text"), catalogue.text(key + ".note")}};
+}
+
+void add_sentences(const Walk& walk, ShownStep& step) {
+  ShownTable table{
+      {{walk.catalogue.text("label.sentence"), walk.catalogue.text("label.continuation")}}};
+  for (const explain::SentencePair& pair : walk.sentences) {
+    table.lines.push_back({pair.source, pair.target});
+  }
+  if (!walk.sentences.empty()) step.tables.push_back(std::move(table));
+}
+
+std::string joined(const std::vector<std::string>& words, size_t most) {
+  std::string text;
+  for (size_t i = 0; i < std::min(words.size(), most); ++i) {
+    text += (i > 0 ? " · " : "") + words[i];
+  }
+  return words.size() > most ? text + " · …" : text;
+}
+
+void add_vocabulary(const Walk& walk, ShownStep& step) {
+  step.paragraphs.push_back(walk.catalogue.text("message.vocabulary_size",
+                                                {{"count", std::to_string(walk.vocabulary_size)}}));
+  step.paragraphs.push_back(joined(walk.trace.input().vocabulary, kMostWords));
+  step.numbers = {{"vocabulary_size", static_cast<double>(walk.vocabulary_size)}};
+}
+
+void add_ids(const Walk& walk, ShownStep& step) {
+  const explain::Input& input = walk.trace.input();
+  const auto add = [&](const std::vector<std::string>& tokens, const Tensor& ids) {
+    if (!ids.defined()) return;
+    ShownTable table{{{walk.catalogue.text("label.token"), walk.catalogue.text("label.id")}}};
+    for (size_t i = 0; i < std::min(tokens.size(), kMostWords); ++i) {
+      table.lines.push_back({tokens[i], std::to_string(ids.data<int64_t>()[i])});
+    }
+    if (tokens.size() > kMostWords) table.lines.push_back({"…", "…"});
+    step.tables.push_back(std::move(table));
+  };
+  add(input.source_tokens, input.batch.source_ids);
+  add(input.tokens, input.batch.ids);
+}
+
+// The likeliest words after the last token.
+void add_prediction(const Walk& walk, ShownStep& step) {
+  constexpr size_t kMost = 5;
+  const TracedTensor* probabilities = walk.trace.find("probabilities");
+  const std::vector<std::string>& words = walk.trace.input().vocabulary;
+  if (probabilities == nullptr || words.empty()) return;
+  const Tensor values = walk.trace.values("probabilities");
+  const int64_t width = std::min<int64_t>(values.size(-1), static_cast<int64_t>(words.size()));
+  const float* row = values.data<float>() + values.elements() - values.size(-1);
+  std::vector<int64_t> order(static_cast<size_t>(width));
+  for (int64_t i = 0; i < width; ++i) order[static_cast<size_t>(i)] = i;
+  const size_t most = std::min(kMost, order.size());
+  std::partial_sort(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
+      [&](int64_t a, int64_t b) { return row[a] != row[b] ? row[a] > row[b] : a < b; });
+  ShownTable table{{{walk.catalogue.text("label.word"), walk.catalogue.text("label.probability")}}};
+  for (size_t i = 0; i < most; ++i) {
+    table.lines.push_back(
+        {words[static_cast<size_t>(order[i])], walk.catalogue.number(row[order[i]], 4)});
+  }
+  step.tables.push_back(std::move(table));
+  if (walk.says) {
+    step.afterwards.push_back(walk.catalogue.text("message.says", {{"words", *walk.says}}));
+  }
+}
+
+void add_loss(const Walk& walk, ShownStep& step) {
+  if (!walk.loss) {
+    step.afterwards.push_back(walk.catalogue.text("message.no_target"));
+    return;
+  }
+  step.afterwards = {
+      walk.catalogue.text("backward.loss", {{"loss", walk.catalogue.number(*walk.loss, 4)}}),
+      walk.catalogue.text("message.no_backward")};
+  step.numbers = {{"loss", *walk.loss}};
+}
+
+// What is said once for a part of the model: "place.decoder.cross.text".
+void add_places(const Walk& walk, const std::vector<const TracedTensor*>& tensors,
+                ShownStep& step) {
+  std::set<std::string> said;
+  for (const TracedTensor* tensor : tensors) {
+    const std::string key = "place." + tensor->text.substr(0, tensor->text.rfind('.')) + ".text";
+    if (walk.catalogue.has(key) && said.insert(key).second) {
+      step.paragraphs.push_back(walk.catalogue.text(key));
+    }
+  }
+}
+
+}  // namespace
+
+ShownStep walk_step(const Walk& walk, int number) {
+  ShownStep step = titled(walk.catalogue, number);
+  const std::vector<const TracedTensor*> tensors = walk.trace.of_step(number);
+  add_places(walk, tensors, step);
+  switch (number) {
+    case 1:
+      add_sentences(walk, step);
+      return step;
+    case 2:
+      add_vocabulary(walk, step);
+      return step;
+    case 3:
+      add_ids(walk, step);
+      break;
+    case 7:
+      step.slips = {"scaling", "split"};
+      break;
+    case 11:
+      step.slips = {"cross_attention"};
+      break;
+    case 12:
+      step.slips = {"masking"};
+      break;
+    case 13:
+      add_prediction(walk, step);
+      break;
+    case 14:
+      add_loss(walk, step);
+      return step;
+    default:
+      break;
+  }
+  for (const TracedTensor* tensor : tensors) {
+    step.arrays.push_back(shown_tensor(walk.trace, walk.catalogue, *tensor));
+  }
+  if (tensors.empty()) {
+    step.paragraphs.push_back(walk.catalogue.text("message.absent"));
+    step.slips.clear();
+  }
+  return step;
+}
+
+}  // namespace headlight::cli

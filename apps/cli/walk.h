@@ -1,0 +1,37 @@
+// The walk: the 14 steps from a data set to a learned weight, with the numbers of a trace.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/cli/shown_step.h"
+
+namespace headlight::cli {
+
+inline constexpr int kSteps = 14;
+
+// What is walked through. References last as long as the walk.
+struct Walk {
+  const explain::Catalogue& catalogue;
+  const explain::Trace& trace;
+  std::vector<explain::SentencePair> sentences = {};  // the data set, where it is known
+  int64_t vocabulary_size = 0;
+  std::optional<std::string> says = {};  // what the model writes by itself
+  std::optional<double> loss = {};       // where the target is known
+};
+
+// Steps that the model does not have say so. Step 14 tells the loss; the way back is
+// backward_step's.
+ShownStep walk_step(const Walk& walk, int number);
+
+// Step 14 with the way back to one weight.
+ShownStep backward_step(const Walk& walk, const explain::BackwardWalk& backward);
+
+// Why a cell has its value.
+ShownStep cell_step(const Walk& walk, const explain::CellTerms& cell);
+
+// All heads, token to token, with what was measured of them.
+ShownStep heads_step(const Walk& walk, const std::vector<explain::HeadStatistics>& heads);
+
+}  // namespace headlight::cli

@@ -1,0 +1,185 @@
+// `headlight lesson`: the tutorials' own numbers, in every language.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "headlight/io/io.h"
+#include "headlight/text/text.h"
+#include "tests/cli/program.h"
+
+namespace headlight::test {
+namespace {
+
+io::Json lesson_json(const std::string& name) {
+  const ProgramRun run = run_program({"lesson", name, "--json"});
+  EXPECT_EQ(run.code, 0) << run.errors;
+  return io::parse_json(run.output, name);
+}
+
+const io::Json* array_of(const io::Json& lesson, const std::string& name) {
+  for (const io::Json& step : *lesson.find("steps")->array()) {
+    for (const io::Json& array : *step.find("arrays")->array()) {
+      if (*array.find("name")->text() == name) return &array;
+    }
+  }
+  ADD_FAILURE() << name << " is not there";
+  return nullptr;
+}
+
+void flatten(const io::Json& value, std::vector<double>& into) {
+  if (const io::Json::Array* list = value.array()) {
+    for (const io::Json& entry : *list) flatten(entry, into);
+  } else {
+    into.push_back(value.number().value_or(-INFINITY));  // JSON has no infinity
+  }
+}
+
+std::vector<double> values_of(const io::Json& lesson, const std::string& name) {
+  std::vector<double> values;
+  if (const io::Json* array = array_of(lesson, name)) flatten(*array->find("values"), values);
+  return values;
+}
+
+std::string shape_of(const io::Json& lesson, const std::string& name) {
+  const io::Json* array = array_of(lesson, name);
+  return array == nullptr ? "" : io::json_text(*array->find("shape"));
+}
+
+void expect_near(const std::vector<double>& got, const std::vector<double>& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (std::isinf(expected[i])) {
+      EXPECT_EQ(got[i], expected[i]) << i;
+    } else {
+      EXPECT_NEAR(got[i], expected[i], 6e-5) << i;
+    }
+  }
+}
+
+double number_of(const io::Json& lesson, const std::string& name) {
+  for (const io::Json& step : *lesson.find("steps")->array()) {
+    if (const io::Json* number = step.find("numbers")->find(name)) return *number->number();
+  }
+  ADD_FAILURE() << name << " is not there";
+  return 0;
+}
+
+TEST(Lesson, steps_has_the_numbers_of_the_tutorial) {
+  const io::Json lesson = lesson_json("steps");
+  expect_near(values_of(lesson, "scores"), {2, 4, 4});
+  expect_near(values_of(lesson, "weights"), {0.0634, 0.4683, 0.4683});
+  expect_near(values_of(lesson, "weighted_values"),
+              {0.0634, 0.1268, 0.1901, 0.9366, 3.7465, 0, 0.9366, 2.8099, 1.4049});
+  expect_near(values_of(lesson, "output"), {1.9366, 6.6831, 1.5951});
+  EXPECT_EQ(shape_of(lesson, "concatenated"), "[1,3,512]");
+  for (const double mean : values_of(lesson, "norm.mean")) EXPECT_LT(std::fabs(mean), 1);
+}
+
+TEST(Lesson, steps_prints_them_and_its_three_weighted_vectors) {
+  const ProgramRun run = run_program({"lesson", "steps"});
+  EXPECT_EQ(run.code, 0);
+  for (const char* line : {"1.9366  6.6831  1.5951", "0.0634  0.1268  0.1901",
+                           "0.9366  3.7465  0.0000", "0.9366  2.8099  1.4049", "Ders: "}) {
+    EXPECT_NE(run.output.find(line), std::string::npos) << line;
+  }
+}
+
+TEST(Lesson, d2l_has_its_shape_and_weights_of_exactly_a_third_and_a_half) {
+  const io::Json lesson = lesson_json("d2l");
+  EXPECT_EQ(shape_of(lesson, "output"), "[2,4,100]");
+  EXPECT_EQ(shape_of(lesson, "query"), "[2,5,4,20]");
+  const std::vector<double> weights = values_of(lesson, "weights");
+  ASSERT_EQ(weights.size(), 2U * 5 * 4 * 6);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const size_t sequence = i / (5 * 4 * 6), key = i % 6;
+    const double expected =
+        sequence == 0 ? (key < 3 ? static_cast<double>(1.0F / 3) : 0) : (key < 2 ? 0.5 : 0);
+    EXPECT_EQ(static_cast<float>(weights[i]), static_cast<float>(expected)) << i;
+  }
+}
+
+TEST(Lesson, transformer_masks_two_heads_as_by_hand_and_learns_the_continuation) {
+  const io::Json lesson = lesson_json("transformer");
+  const double root = std::sqrt(3.0);
+  std::vector<double> scores = {1 / root * 2, -INFINITY, -INFINITY, 0,       4 / root,
+                                -INFINITY,    1 / root,  2 / root,  2 / root};
+  std::vector<double> twice = scores;
+  twice.insert(twice.end(), scores.begin(), scores.end());
+  expect_near(values_of(lesson, "identity.masked_scores"), twice);
+  const double a = std::exp(4 / root) / (1 + std::exp(4 / root));
+  const double b = std::exp(1 / root) / (std::exp(1 / root) + 2 * std::exp(2 / root));
+  const double c = (1 - b) / 2;
+  const std::vector<double> rows[] = {{1, 0, 1}, {1 - a, 2 * a, 1 - a}, {b + c, 2 * c + c, b}};
+  std::vector<double> merged;
+  for (const std::vector<double>& row : rows) {
+    for (int copy = 0; copy < 2; ++copy) merged.insert(merged.end(), row.begin(), row.end());
+  }
+  expect_near(values_of(lesson, "identity.concatenated"), merged);
+  EXPECT_LT(number_of(lesson, "loss_after"), 0.05);
+  EXPECT_GT(number_of(lesson, "loss_before"), 2);
+  EXPECT_NE(io::json_text(lesson).find("you win or you die"), std::string::npos);
+}
+
+TEST(Lesson, from_scratch_shows_the_mask_of_length_4_and_saturation) {
+  const io::Json lesson = lesson_json("from-scratch");
+  expect_near(values_of(lesson, "mask"), {0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0});
+  const std::vector<double> masked = values_of(lesson, "masked_scores");
+  ASSERT_EQ(masked.size(), 16U);
+  for (size_t i = 0; i < 16; ++i) EXPECT_EQ(std::isinf(masked[i]), i % 4 > i / 4) << i;
+  EXPECT_EQ(shape_of(lesson, "query"), "[16,8,128,64]");
+  EXPECT_EQ(shape_of(lesson, "output"), "[16,128,512]");
+  EXPECT_GT(number_of(lesson, "unscaled_largest_weight"),
+            2 * number_of(lesson, "scaled_largest_weight"));
+  EXPECT_NE(io::json_text(lesson).find("width 512 cannot be split into 5 heads"),
+            std::string::npos);
+}
+
+TEST(Lesson, nanogpt_measures_one_fused_layer_against_three) {
+  const io::Json lesson = lesson_json("nanogpt");
+  EXPECT_GT(number_of(lesson, "fused_milliseconds"), 0);
+  EXPECT_GT(number_of(lesson, "separate_milliseconds"), 0);
+  EXPECT_EQ(shape_of(lesson, "projected"), "[1,4,2304]");
+  EXPECT_EQ(shape_of(lesson, "query"), "[1,12,4,64]");
+  EXPECT_EQ(shape_of(lesson, "output"), "[1,4,768]");
+}
+
+TEST(Lesson, speaks_its_own_language_and_the_others_within_80_columns) {
+  const std::pair<const char*, const char*> own[] = {
+      {"nanogpt", "Dərs: "}, {"d2l", "Ders: "}, {"from-scratch", "수업: "}};
+  for (const auto& [name, start] : own) {
+    EXPECT_TRUE(run_program({"lesson", name}).output.starts_with(start)) << name;
+  }
+  for (const char* language : {"en", "tr", "az", "ko"}) {
+    for (const char* name : {"nanogpt", "steps", "d2l", "transformer", "from-scratch"}) {
+      const ProgramRun run = run_program({"lesson", name, "--lang", language});
+      ASSERT_EQ(run.code, 0) << name << run.errors;
+      EXPECT_EQ(run.output.find('{'), std::string::npos) << name << " " << language;
+      EXPECT_EQ(run.output.find('\033'), std::string::npos);
+      for (size_t begin = 0; begin < run.output.size();) {
+        const size_t end = run.output.find('\n', begin);
+        const std::string line = run.output.substr(begin, end - begin);
+        EXPECT_LE(text::columns(line), 80) << name << " " << language << ": " << line;
+        begin = end + 1;
+      }
+    }
+  }
+}
+
+TEST(Lesson, shows_one_step_alone) {
+  const ProgramRun run = run_program({"lesson", "steps", "--step", "4", "--lang", "en"});
+  EXPECT_EQ(run.code, 0);
+  EXPECT_TRUE(run.output.starts_with("Step 4: ")) << run.output;
+  EXPECT_EQ(run.output.find("Step 5"), std::string::npos);
+}
+
+TEST(Lesson, wrong_uses_are_one_line) {
+  expect_one_line(run_program({"lesson"}), 2, "LESSON: is missing");
+  expect_one_line(run_program({"lesson", "nanogtp"}), 2, "the nearest is nanogpt");
+  expect_one_line(run_program({"lesson", "steps", "--step", "11"}), 2, "has the steps 1 to 10");
+  expect_one_line(run_program({"lesson", "steps", "--step", "0"}), 2, "--step");
+  expect_one_line(run_program({"lesson", "steps", "--lang", "de"}), 2, "en, tr, az, ko");
+  expect_one_line(run_program({"lesson", "steps", "more"}), 2, "unexpected argument");
+}
+
+}  // namespace
+}  // namespace headlight::test
