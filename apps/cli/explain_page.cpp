@@ -122,7 +122,9 @@ std::string with_members(
 }
 
 // With p - y and the gradients in numbers.
-std::string backward_text(const Trace& trace, const explain::BackwardWalk& walk, size_t run) {
+std::string backward_text(const Trace& trace, const explain::BackwardWalk* found) {
+  if (found == nullptr) return "null";
+  const explain::BackwardWalk& walk = *found;
   std::string gradients = "{";
   for (const explain::TensorGradient& gradient : walk.gradients) {
     if (gradient.values.shape().elements() > kMostOfTensor) continue;
@@ -132,9 +134,8 @@ std::string backward_text(const Trace& trace, const explain::BackwardWalk& walk,
   }
   std::string error;
   append_values(error, walk.error);
-  return with_members(
-      explain::backward_json(trace, walk),
-      {{"run", std::to_string(run)}, {"error", error}, {"gradient_values", gradients + "}"}});
+  return with_members(explain::backward_json(trace, walk),
+                      {{"error", error}, {"gradient_values", gradients + "}"}});
 }
 
 Json texts_json() {
@@ -186,8 +187,8 @@ void Page::add(Trace& trace, const models::Model& model, const PageRun& run) {
   members.emplace_back("heads", list_json(explain::head_statistics(trace), explain::head_json));
   members.emplace_back("variants", list_json(variants, explain::variant_json));
   members.emplace_back("continuation", run.continuation);
-  if (run.backward != nullptr) backward_ = backward_text(trace, *run.backward, runs_.size());
-  runs_.push_back(with_members(described, {{"values", values_json(trace)}}));
+  runs_.push_back(with_members(described, {{"values", values_json(trace)},
+                                           {"backward", backward_text(trace, run.backward)}}));
 }
 
 std::string Page::data() const {
@@ -201,7 +202,7 @@ std::string Page::data() const {
                    {"vocabulary", Json::Array(vocabulary_.begin(), vocabulary_.end())},
                    {"losses", Json::Array(options_.losses.begin(), options_.losses.end())},
                    {"texts", texts_json()}},
-      {{"runs", runs + "]"}, {"backward", backward_}});
+      {{"runs", runs + "]"}});
 }
 
 void Page::write(base::Output& output) const {

@@ -29,7 +29,7 @@ struct PageOptions {
 struct PageRun {
   std::string key = {};           // of its name where there are several: "message.after_training"
   std::string continuation = {};  // what the model says by itself
-  const explain::BackwardWalk* backward = nullptr;  // of one run at most
+  const explain::BackwardWalk* backward = nullptr;
 };
 
 class Page {
@@ -52,7 +52,6 @@ class Page {
   PageOptions options_;
   std::vector<std::string> vocabulary_;
   std::vector<std::string> runs_;  // each a JSON document
-  std::string backward_ = "null";
 };
 
 }  // namespace headlight::cli

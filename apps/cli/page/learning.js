@@ -1,9 +1,13 @@
 // Step 14: from the loss to one weight, and its update.
 function learning() {
-  const walk = data.backward;
+  const walk = run().backward;
   const learned = data.losses.length > 0 ? [curve()] : [];
+  const other = runs.findIndex((one) => one.backward);
+  if (!walk && other >= 0) {
+    learned.push(element("p", { class: "text" }, text("backward.title"), " ",
+      button(text(runs[other].key), { class: "plain", click: () => { chooseRun(other); show("step-14"); } })));
+  }
   if (!walk) return learned;
-  if (walk.run !== state.run) return [...learned, element("p", { class: "text" }, text("backward.title"), " ", button(text(runs[walk.run].key), { class: "plain", click: () => { chooseRun(walk.run); show("step-14"); } }))];
   addGradients(walk);
   return [
     learned,
