@@ -6,7 +6,7 @@ const words = /^(exp|max|min|mean|sin|cos|log|id|word|pos|segment|LayerNorm|Subl
 function formula(source, some = false) {
   const made = element("span", { class: "formula" });
   // A name with what hangs from it; a power; anything else.
-  const pattern = /(\p{L}\p{M}?\p{L}*)(ᵀ|ᵗ)?(?:_(\w+))?|\^(?:\(([^()]*)\)|(\w+))|[^\p{L}^]+|\^/gu;
+  const pattern = /((?:(?![ᵀᵗ])\p{L}\p{M}?)+)(ᵀ|ᵗ)?(?:_(\w+))?|\^(?:\(([^()]*)\)|(\w+))|[^\p{L}^]+|\^/gu;
   for (const match of source.matchAll(pattern)) {
     const [whole, name, raised, below, power, shortPower] = match;
     if (power !== undefined || shortPower !== undefined) {

@@ -78,6 +78,6 @@ function curve() {
   return drawing("svg", { class: "curve", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": text("term.loss") },
     drawing("line", { x1: left, x2: width - 6, y1: y(0), y2: y(0) }), drawing("path", { d: path }),
     drawing("text", { x: left - 6, y: 14, "text-anchor": "end" }, short(most)), drawing("text", { x: left - 6, y: y(0), "text-anchor": "end" }, "0"),
-    drawing("text", { x: width - 6, y: height - 3, "text-anchor": "end" }, `${text("term.training")}: ${data.losses.length}`),
+    drawing("text", { x: width - 6, y: height - 3, "text-anchor": "end" }, `${text("term.training")}: ${data.losses.length - 1}`),
     drawing("text", { x: width - 6, y: y(lastOf(data.losses)) - 6, "text-anchor": "end" }, `${text("term.loss")} ${short(lastOf(data.losses))}`));
 }
