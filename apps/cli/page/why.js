@@ -128,5 +128,5 @@ function goTo(name, behavior = "auto") {
   if (!found) return;
   for (let at = found.parentElement; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
   found.closest(".figure")?.scrollIntoView({ block: "center", behavior });
-  found.querySelector("td[tabindex='0']")?.focus({ preventScroll: true });
+  (found.querySelector("td.chosen") ?? found.querySelector("td[tabindex='0']"))?.focus({ preventScroll: true });
 }
