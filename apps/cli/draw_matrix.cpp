@@ -56,12 +56,13 @@ std::string number_text(double value, int digits, std::chars_format format) {
 // What holds for all numbers of a matrix.
 struct Manner {
   std::chars_format format = std::chars_format::fixed;
+  int asked = -1;  // digits
   int digits = 0;
   double largest = 0;
 };
 
 Manner manner_of(const tensor::Tensor& matrix, int digits) {
-  Manner manner;
+  Manner manner{.asked = digits};
   bool whole = true;
   for (int64_t i = 0; i < matrix.elements(); ++i) {
     const double value = number_at(matrix, i);
@@ -135,11 +136,13 @@ class Drawing {
 
   // Fewer digits first, then fewer columns.
   void fit(int digits) {
-    for (int64_t most = matrix_.size(1); most > 0; --most) {
+    // A column takes three at least.
+    const int64_t possible = std::min(matrix_.size(1), terminal_.width / 3);
+    for (int64_t most = possible; most > 0; --most) {
       columns_ = shown_indices(matrix_.size(1), std::max<int64_t>(most, 3));
       const int least = most == matrix_.size(1) ? std::min(digits, 2) : digits;
       for (int tried = digits; tried >= least; --tried) {
-        manner_ = manner_of(matrix_, tried);
+        if (manner_.asked != tried) manner_ = manner_of(matrix_, tried);
         measure();
         if (margin_ + total_width() <= terminal_.width) return;
       }

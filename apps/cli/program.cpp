@@ -19,8 +19,8 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr std::array kCommands = {&kTrain,   &kGenerate, &kTranslate, &kEvaluate, &kEmbed, &kLesson,
-                                  &kForward, &kTokenize, &kInfo,      &kAttend,   &kBench};
+constexpr std::array kCommands = {&kTrain, &kGenerate, &kTranslate, &kEvaluate, &kExplain, &kLesson,
+                                  &kEmbed, &kForward,  &kTokenize,  &kInfo,     &kAttend,  &kBench};
 
 constexpr std::array<std::string_view, 4> kLanguages = {"en", "tr", "az", "ko"};
 

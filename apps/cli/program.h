@@ -48,6 +48,7 @@ extern const Command kInfo;
 extern const Command kGenerate;
 extern const Command kTranslate;
 extern const Command kEmbed;
+extern const Command kExplain;
 extern const Command kLesson;
 
 // Never throws; returns the exit code.

@@ -158,6 +158,8 @@ std::string step_text(const Terminal& terminal, const Catalogue& catalogue,
   return text;
 }
 
+io::Json array_json(const Tensor& numbers) { return json_of(numbers.contiguous(), 0, 0); }
+
 io::Json step_json(const ShownStep& step, int64_t most_elements) {
   io::Json::Object numbers;
   for (const ShownNumber& number : step.numbers) numbers.emplace_back(number.name, number.value);
@@ -168,7 +170,7 @@ io::Json step_json(const ShownStep& step, int64_t most_elements) {
                               {"title", array.title},
                               {"shape", io::Json::Array(sizes.begin(), sizes.end())}};
     if (array.numbers.elements() <= most_elements) {
-      entry.emplace_back("values", json_of(array.numbers.contiguous(), 0, 0));
+      entry.emplace_back("values", array_json(array.numbers));
     }
     arrays.emplace_back(std::move(entry));
   }

@@ -54,6 +54,9 @@ std::string step_text(const Terminal& terminal, const explain::Catalogue& catalo
 // values are left out beyond `most_elements`.
 io::Json step_json(const ShownStep& step, int64_t most_elements);
 
+// Nested lists; a number that is not finite is null.
+io::Json array_json(const tensor::Tensor& numbers);
+
 // A tensor of a trace, or one head of it (-1: all).
 ShownArray shown_tensor(const explain::Trace& trace, const explain::Catalogue& catalogue,
                         const explain::TracedTensor& tensor, int64_t head = -1);

@@ -100,6 +100,7 @@ std::string table_text(const std::vector<std::vector<std::string>>& lines, int64
     for (size_t i = 0; i < line.size(); ++i) {
       shown += "  " + (i + 1 < line.size() ? padded(line[i], widths[i]) : line[i]);
     }
+    shown.erase(shown.find_last_not_of(' ') + 1);
     text += cut_to(shown, width) + "\n";
   }
   return text;

@@ -29,7 +29,11 @@ void add_sentences(const Walk& walk, ShownStep& step) {
   for (const explain::SentencePair& pair : walk.sentences) {
     table.lines.push_back({pair.source, pair.target});
   }
-  if (!walk.sentences.empty()) step.tables.push_back(std::move(table));
+  if (walk.sentences.empty()) {
+    step.paragraphs.push_back(walk.catalogue.text("message.absent"));
+  } else {
+    step.tables.push_back(std::move(table));
+  }
 }
 
 std::string joined(const std::vector<std::string>& words, size_t most) {
@@ -126,7 +130,7 @@ ShownStep walk_step(const Walk& walk, int number) {
       return step;
     case 3:
       add_ids(walk, step);
-      break;
+      return step;
     case 7:
       step.slips = {"scaling", "split"};
       break;

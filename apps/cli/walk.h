@@ -22,11 +22,11 @@ struct Walk {
 };
 
 // Steps that the model does not have say so. Step 14 tells the loss; the way back is
-// backward_step's.
+// backward_steps'.
 ShownStep walk_step(const Walk& walk, int number);
 
-// Step 14 with the way back to one weight.
-ShownStep backward_step(const Walk& walk, const explain::BackwardWalk& backward);
+// Step 14 with the way back to one weight: the gradients, then the weight's own terms and update.
+std::vector<ShownStep> backward_steps(const Walk& walk, const explain::BackwardWalk& backward);
 
 // Why a cell has its value.
 ShownStep cell_step(const Walk& walk, const explain::CellTerms& cell);

@@ -29,6 +29,12 @@ std::string_view known(std::string_view language) {
   throw Error(ErrorKind::bad_input, "catalogue", std::string(language), "is no language of it");
 }
 
+// A mask that hides nothing passes scores on.
+std::string shown_formula(const TracedTensor& tensor) {
+  const bool hides = tensor.operation != Operation::mask || tensor.number("causal") != 0;
+  return hides ? tensor.formula : "residual.pass";
+}
+
 }  // namespace
 
 const std::vector<std::string_view>& languages() {
@@ -112,11 +118,11 @@ std::string Catalogue::title(const TracedTensor& tensor) const {
 }
 
 std::string Catalogue::operation(const TracedTensor& tensor) const {
-  return text("operation." + tensor.formula);
+  return text("operation." + shown_formula(tensor));
 }
 
 std::string Catalogue::formula(const TracedTensor& tensor) const {
-  return text("formula." + tensor.formula);
+  return text("formula." + shown_formula(tensor));
 }
 
 std::string Catalogue::number(double value, int digits) const {

@@ -57,7 +57,7 @@ class Catalogue {
   // What the tensor is called: of "encoder.self.output" the entry "tensor.self.output", or else
   // "tensor.output".
   std::string title(const TracedTensor& tensor) const;
-  // What made it, in a sentence, and as a formula.
+  // What made it, in a sentence, and as a formula; of a mask that hides nothing, that it does not.
   std::string operation(const TracedTensor& tensor) const;
   std::string formula(const TracedTensor& tensor) const;
 

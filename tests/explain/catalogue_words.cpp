@@ -93,9 +93,13 @@ std::string without_placeholders(std::string text) {
 }  // namespace
 
 bool uses_english_term(const std::string& key, const std::string& text, const std::string& term) {
-  // "Mean distance" is no mean of a norm, and this intro lists names of a program.
+  // "Mean distance" is no mean of a norm, this intro lists names of a program, and pages have keys
+  // to press.
   static const std::map<std::string, std::string> others = {
-      {"label.distance", "mean"}, {"lesson.from-scratch.intro", "dropout"}};
+      {"label.distance", "mean"},
+      {"lesson.from-scratch.intro", "dropout"},
+      {"page.help", "key"},
+      {"page.key.help", "key"}};
   const auto other = others.find(key);
   if (other != others.end() && other->second == term) return false;
   static const std::map<std::string, std::vector<std::string>> forms = {
@@ -137,9 +141,9 @@ std::string misspelled(std::string_view language, const std::string& text,
     const Letters key = folded(stem);
     for (size_t at = plain.find(key); at != Letters::npos; at = plain.find(key, at + 1)) {
       const bool starts = at == 0 || !text::is_letter(plain[at - 1]);
-      if (starts && own.compare(at, stem.size(), stem) != 0) {
-        return text_of(own.substr(at, stem.size()));
-      }
+      const std::string found = text_of(own.substr(at, stem.size()));
+      // "basın" asks to press something and has nothing to do with "başın".
+      if (starts && found != text_of(stem) && found != "basın") return found;
     }
   }
   return "";

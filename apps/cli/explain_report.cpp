@@ -1,0 +1,222 @@
+// Steps in words and numbers, and the same as data.
+#include "apps/cli/explain_report.h"
+
+#include <set>
+#include <utility>
+
+#include "apps/cli/walk.h"
+
+namespace headlight::cli {
+namespace {
+
+using explain::Catalogue;
+using explain::Trace;
+
+Walk walk_of(const Explaining& work, const Explained& run) {
+  return {.catalogue = work.catalogue,
+          .trace = run.trace,
+          .sentences = work.subject.sentences(),
+          .vocabulary_size = work.subject.tokenizer().size(),
+          .says = run.says,
+          .loss = run.loss};
+}
+
+// Which group of variants a step has, and how each compares.
+void add_variants_to(const Explaining& work, const Explained& run, ShownStep& step) {
+  std::set<std::string> groups;
+  for (const explain::Variant& variant : run.variants) {
+    const std::string group = variant.key.substr(0, variant.key.find('.'));
+    const bool is_asked = variant.key == work.options.scale || variant.key == work.options.norm;
+    if (variant.step != step.number) continue;
+    if (is_asked && !variant.is_own) {
+      for (const std::string& name : variant.tensors) {
+        step.arrays.push_back(shown_tensor(run.trace, work.catalogue, run.trace.at(name)));
+      }
+    }
+    if (!groups.insert(group).second) continue;
+    step.afterwards.push_back(work.catalogue.text("variant." + group));
+    std::string lines;
+    for (const explain::Variant& one : run.variants) {
+      if (one.place != variant.place || !one.key.starts_with(group + ".")) continue;
+      const std::string difference =
+          one.is_own ? work.catalogue.text("variant.own")
+                     : work.catalogue.text(
+                           "variant.difference",
+                           {{"difference", work.catalogue.number(one.largest_difference, 4)}});
+      lines += (lines.empty() ? "" : "; ") + work.catalogue.text("variant." + one.key) + ": " +
+               difference;
+    }
+    step.afterwards.push_back(lines + ".");
+  }
+  if (step.number == 11) step.afterwards.push_back(work.catalogue.text("variant.cross_values"));
+}
+
+std::vector<ShownStep> steps_of(const Explaining& work, const Explained& run) {
+  const Walk walk = walk_of(work, run);
+  std::vector<ShownStep> steps;
+  if (work.options.cell && !work.options.backward) {
+    const auto cell = explain::parse_cell(run.trace, *work.options.cell);
+    steps.push_back(cell_step(walk, explain::explain_cell(run.trace, cell)));
+    return steps;
+  }
+  for (const std::string& name : work.options.names) {
+    const explain::TensorSelection selection = explain::parse_tensor(run.trace, name);
+    const explain::TracedTensor& tensor = run.trace.at(selection.name);
+    steps.push_back({.number = tensor.step, .title = work.catalogue.title(tensor)});
+    steps.back().arrays = {shown_tensor(run.trace, work.catalogue, tensor, selection.head)};
+  }
+  for (int number = 1; number <= kSteps; ++number) {
+    if (!work.options.shows(number)) continue;
+    if (number == kSteps && run.backward) {
+      for (ShownStep& step : backward_steps(walk, *run.backward)) steps.push_back(std::move(step));
+      continue;
+    }
+    steps.push_back(walk_step(walk, number));
+    add_variants_to(work, run, steps.back());
+    // After the last attention, where all heads have been met.
+    if (number == 12 || (number == 7 && !work.options.shows(12))) {
+      steps.push_back(heads_step(walk, run.heads));
+    }
+  }
+  return steps;
+}
+
+std::string introduction(const Explaining& work) {
+  const Catalogue& catalogue = work.catalogue;
+  const Terminal terminal = terminal_of_output();
+  const explain::WorkedModelOptions& worked = work.options.worked;
+  std::string text = work.subject.worked
+                         ? catalogue.text("message.worked_model",
+                                          {{"width", std::to_string(worked.width)},
+                                           {"heads", std::to_string(worked.heads)},
+                                           {"head_width", std::to_string(worked.head_width)},
+                                           {"seed", std::to_string(worked.seed)}})
+                         : catalogue.text("message.model", {{"model", work.subject.name}});
+  text = wrapped(text, terminal.width);
+  text += wrapped(catalogue.text("message.text", {{"text", work.subject.text}}), terminal.width);
+  if (work.subject.target) {
+    text += wrapped(catalogue.text("message.target", {{"target", *work.subject.target}}),
+                    terminal.width);
+  }
+  const std::set<int64_t> layers = layers_shown(work);
+  const models::Parts parts = work.subject.model().parts();
+  const auto& stack = parts.decoder.layers != nullptr ? parts.decoder : parts.encoder;
+  if (!layers.empty()) {
+    text += wrapped(catalogue.text("message.more_layers",
+                                   {{"layer", std::to_string(*layers.begin())},
+                                    {"layers", std::to_string(stack.layers->blocks().size())}}),
+                    terminal.width);
+  }
+  return text + "\n";
+}
+
+std::string text_of(const Explaining& work, const Explained& run) {
+  const Terminal terminal = terminal_of_output();
+  std::string text;
+  for (const ShownStep& step : steps_of(work, run)) {
+    const bool is_step = step.number > 0 && !work.options.cell && work.options.names.empty();
+    const std::string heading =
+        is_step ? work.catalogue.text("message.step_of", {{"step", std::to_string(step.number)}}) +
+                      ": " + step.title
+                : step.title;
+    text += step_text(terminal, work.catalogue, heading, step);
+  }
+  return text;
+}
+
+io::Json with_values(const Trace& trace) {
+  constexpr int64_t kMost = 1'000'000;
+  io::Json document = explain::trace_json(trace);
+  for (io::Json::Member& member : *document.object()) {
+    if (member.first != "tensors" && member.first != "parameters") continue;
+    for (io::Json& tensor : *member.second.array()) {
+      const tensor::Tensor values = trace.values(*tensor.find("name")->text());
+      if (values.elements() <= kMost) tensor.object()->emplace_back("values", array_json(values));
+    }
+  }
+  return document;
+}
+
+io::Json json_of(const Explaining& work, const Explained& run) {
+  if (work.options.cell && !work.options.backward) {
+    const auto cell = explain::parse_cell(run.trace, *work.options.cell);
+    return explain::cell_json(run.trace, explain::explain_cell(run.trace, cell));
+  }
+  io::Json::Array steps, heads, variants;
+  for (const ShownStep& step : steps_of(work, run)) steps.push_back(step_json(step, 0));
+  for (const auto& head : run.heads) heads.push_back(explain::head_json(head));
+  for (const auto& variant : run.variants) variants.push_back(explain::variant_json(variant));
+  io::Json::Object document = {
+      {"model", work.subject.worked ? io::Json("worked") : io::Json(work.subject.name)},
+      {"text", work.subject.text},
+      {"target", work.subject.target ? io::Json(*work.subject.target) : io::Json()},
+      {"says", run.says ? io::Json(*run.says) : io::Json()},
+      {"loss", run.loss ? io::Json(*run.loss) : io::Json()},
+      {"steps", std::move(steps)},
+      {"trace", with_values(run.trace)},
+      {"heads", std::move(heads)},
+      {"variants", std::move(variants)}};
+  if (run.backward) {
+    document.emplace_back("backward", explain::backward_json(run.trace, *run.backward));
+  }
+  return document;
+}
+
+}  // namespace
+
+Report::Report(const Explaining& work)
+    : work_(work),
+      page_({.language = work.options.language,
+             .text = work.subject.text,
+             .sentences = work.subject.sentences(),
+             .version = HEADLIGHT_VERSION}) {}
+
+void Report::add(Explained run, const char* heading, const WorkedTraining* training) {
+  switch (work_.options.format) {
+    case ExplainFormat::text:
+      if (text_.empty()) text_ = introduction(work_);
+      if (heading != nullptr) text_ += "== " + work_.catalogue.text(heading) + " ==\n\n";
+      text_ += text_of(work_, run);
+      return;
+    case ExplainFormat::json:
+      if (training != nullptr) before_ = std::move(document_);
+      document_ = json_of(work_, run);
+      return;
+    case ExplainFormat::html:
+      page_.add(run.trace, work_.subject.model(),
+                {.key = heading == nullptr ? "" : heading,
+                 .continuation = run.says.value_or(""),
+                 .backward = run.backward ? &*run.backward : nullptr});
+      if (training != nullptr) page_.set_losses(training->losses);
+      return;
+    case ExplainFormat::safetensors:
+      explain::write_trace(work_.session.files, *work_.options.out, run.trace);
+      return;
+  }
+}
+
+void Report::tell_training(const WorkedTraining& training) {
+  const Catalogue& catalogue = work_.catalogue;
+  text_ += wrapped(catalogue.text("message.trained",
+                                  {{"steps", std::to_string(training.steps)},
+                                   {"seconds", catalogue.number(training.seconds, 2)},
+                                   {"before", catalogue.number(training.losses.front(), 4)},
+                                   {"after", catalogue.number(training.losses.back(), 4)}}),
+                   terminal_of_output().width) +
+           "\n";
+  io::Json::Array losses(training.losses.begin(), training.losses.end());
+  training_ = io::Json::Object{
+      {"steps", training.steps}, {"seconds", training.seconds}, {"losses", std::move(losses)}};
+}
+
+void Report::write(base::Output& output) {
+  if (work_.options.format == ExplainFormat::html) return page_.write(output);
+  if (work_.options.format == ExplainFormat::text) return output.write(text_);
+  if (!training_.is_null()) {
+    document_.object()->emplace_back("training", std::move(training_));
+    document_.object()->emplace_back("before", std::move(before_));
+  }
+  output.write(io::json_text(document_) + "\n");
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,38 @@
+// What `headlight explain` explains: a model, its tokenizer and a text for it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/cli/explain_options.h"
+#include "apps/cli/worked_training.h"
+
+namespace headlight::cli {
+
+struct Subject {
+  std::string name;  // of the model; empty: the worked one
+  std::unique_ptr<models::Model> loaded = {};
+  std::optional<text::Tokenizer> loaded_tokenizer = {};
+  std::optional<explain::WorkedModel> worked = {};
+  explain::Input input = {};
+  std::string text = {};
+  std::optional<std::string> target = {};
+
+  models::Model& model() const { return worked ? *worked->model : *loaded; }
+  const text::Tokenizer& tokenizer() const {
+    return worked ? worked->tokenizer : *loaded_tokenizer;
+  }
+  std::vector<explain::SentencePair> sentences() const {
+    return worked ? worked->sentences : std::vector<explain::SentencePair>();
+  }
+  // What it says by itself after the text; nothing for models that do not continue a source.
+  std::optional<std::string> says(base::ThreadPool& threads) const;
+};
+
+// The worked model reads the text with its continuation where it knows one; a text with a target of
+// its own joins the data set. Throws Error(bad_input) for words that nobody knows.
+Subject make_subject(const Session& session, const ExplainOptions& options);
+
+}  // namespace headlight::cli

@@ -1,0 +1,256 @@
+// Parts of the walk beyond its steps: why a cell has its value, the way back to a weight, and heads
+// token to token.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "apps/cli/walk.h"
+
+namespace headlight::cli {
+namespace {
+
+using explain::Catalogue;
+using explain::Term;
+using explain::Trace;
+using tensor::Tensor;
+
+constexpr size_t kMostTerms = 40;
+constexpr size_t kMostHeads = 24;
+
+// Digits of data: always with a point.
+std::string digits_of(double value) {
+  if (std::isinf(value)) return value < 0 ? "−∞" : "∞";
+  std::array<char, 64> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                 std::chars_format::general, 7);
+  return {buffer.data(), end.ptr};
+}
+
+// A cell as it is named on the command line; gradients have names of their own.
+std::string name_of_cell(const Trace& trace, const explain::CellReference& cell) {
+  if (trace.knows(cell.name)) return explain::cell_text(trace, cell);
+  std::string text = cell.name + "[";
+  for (size_t i = 1; i < cell.index.size(); ++i) {
+    text += (i > 1 ? "," : "") + std::to_string(cell.index[i]);
+  }
+  return text + "]";
+}
+
+std::string signed_text(double value) { return (value < 0 ? "" : "+") + digits_of(value); }
+
+// "encoder.0.self.head.0.query[3,1]" taken apart before the index.
+std::pair<std::string, std::string> taken_apart(const std::string& cell) {
+  const size_t bracket = cell.find('[');
+  return {cell.substr(0, bracket), cell.substr(bracket)};
+}
+
+// What all products are made of, "a · b"; then a line needs only the indices. Empty: they differ.
+std::string common_factors(const Trace& trace, const std::vector<Term>& terms) {
+  std::string common;
+  for (const Term& term : terms) {
+    if (term.factors.size() != 2) continue;
+    const std::string names = taken_apart(name_of_cell(trace, term.factors[0].cell)).first + " · " +
+                              taken_apart(name_of_cell(trace, term.factors[1].cell)).first;
+    if (common.empty()) common = names;
+    if (common != names) return "";
+  }
+  return common;
+}
+
+std::string from_text(const Trace& trace, const Term& term, bool indices_only) {
+  std::string from;
+  for (const explain::Factor& factor : term.factors) {
+    const std::string cell = name_of_cell(trace, factor.cell);
+    const bool is_product = term.factors.size() == 2;
+    from += (from.empty() ? "" : " · ") +
+            (indices_only && is_product ? taken_apart(cell).second : cell);
+  }
+  return from;
+}
+
+void add_terms(const Walk& walk, const std::vector<Term>& terms, ShownStep& step) {
+  ShownTable table{{{walk.catalogue.text("label.term"), walk.catalogue.text("label.value"),
+                     walk.catalogue.text("label.running"), walk.catalogue.text("label.from")}}};
+  const std::string common = common_factors(walk.trace, terms);
+  if (!common.empty()) step.paragraphs.push_back(common);
+  for (size_t i = 0; i < std::min(terms.size(), kMostTerms); ++i) {
+    const Term& term = terms[i];
+    std::string product;
+    for (const explain::Factor& factor : term.factors) {
+      product += (product.empty() ? "" : " · ") + digits_of(factor.value);
+    }
+    const std::string key = "cell.term." + term.key;
+    std::string shown = walk.catalogue.has(key) ? walk.catalogue.text(key) : term.key;
+    if (term.factors.size() > 1) shown = product;
+    table.lines.push_back({shown, signed_text(term.value), digits_of(term.running),
+                           from_text(walk.trace, term, !common.empty())});
+  }
+  if (terms.size() > kMostTerms) {
+    table.lines.push_back({"…", "", digits_of(terms.back().running),
+                           "(+" + std::to_string(terms.size() - kMostTerms) + ")"});
+  }
+  step.tables.push_back(std::move(table));
+}
+
+ShownArray gradient_array(const Walk& walk, const explain::TensorGradient& gradient) {
+  const explain::TracedTensor& tensor = walk.trace.at(gradient.name);
+  ShownArray array = shown_tensor(walk.trace, walk.catalogue, tensor);
+  array.numbers = gradient.values.contiguous().reshaped(array.numbers.shape());
+  array.name = "gradient." + gradient.name;
+  array.title = walk.catalogue.text("label.gradient") + ": " + array.title;
+  array.formula.clear();
+  array.text.clear();
+  return array;
+}
+
+// Which of the sentences on the way back belongs to a tensor's gradient: that of the operation by
+// which it goes on.
+std::string way_back(const Trace& trace, const std::string& name) {
+  using explain::Operation;
+  for (const explain::TracedTensor& next : trace.tensors()) {
+    const bool uses = std::any_of(next.operands.begin(), next.operands.end(),
+                                  [&](const explain::Operand& one) { return one.name == name; });
+    if (!uses) continue;
+    switch (next.operation) {
+      case Operation::linear:
+        return "linear";
+      case Operation::add:
+        return "residual";
+      case Operation::normalize:
+      case Operation::scale_shift:
+        return "norm";
+      case Operation::activation:
+        return "activation";
+      case Operation::weigh:
+      case Operation::sum_keys:
+        return "values";
+      case Operation::softmax:
+        return name == "logits" ? "error" : "softmax";
+      case Operation::scores:
+      case Operation::scale:
+        return "scores";
+      case Operation::merge:
+      case Operation::split:
+        return "merge";
+      default:
+        break;
+    }
+  }
+  return "";
+}
+
+void add_update(const Walk& walk, const explain::BackwardWalk& backward, ShownStep& step) {
+  const Catalogue& catalogue = walk.catalogue;
+  const explain::WeightUpdate& update = backward.update;
+  const auto row = [&](const char* key, double value) {
+    return std::vector<std::string>{catalogue.text(std::string("label.") + key), digits_of(value)};
+  };
+  step.tables.push_back(
+      {{row("gradient", backward.gradient), row("gradient_norm", update.gradient_norm),
+        row("clip_factor", update.clip_factor), row("first_moment", update.first_moment),
+        row("second_moment", update.second_moment), row("learning_rate", update.learning_rate),
+        row("decay", update.decay), row("change", update.change)}});
+  for (const char* key : {"clip", "moments", "corrected", "change", "decay"}) {
+    step.afterwards.push_back(catalogue.text(std::string("backward.") + key));
+  }
+  step.afterwards.push_back(
+      catalogue.text("backward.new_value", {{"value", catalogue.number(update.new_value, 7)}}));
+  step.afterwards.push_back(
+      catalogue.text("backward.new_loss", {{"before", catalogue.number(backward.loss, 6)},
+                                           {"after", catalogue.number(backward.new_loss, 6)}}));
+  step.numbers = {{"loss", backward.loss},
+                  {"gradient", backward.gradient},
+                  {"new_value", update.new_value},
+                  {"new_loss", backward.new_loss}};
+}
+
+}  // namespace
+
+std::vector<ShownStep> backward_steps(const Walk& walk, const explain::BackwardWalk& backward) {
+  const Catalogue& catalogue = walk.catalogue;
+  ShownStep back{.number = kSteps,
+                 .title = catalogue.text("step.14.title"),
+                 .paragraphs = {catalogue.text("step.14.text"), catalogue.text("step.14.note")}};
+  back.paragraphs.push_back(catalogue.text(
+      "backward.weight", {{"weight", explain::cell_text(walk.trace, backward.weight)},
+                          {"value", catalogue.number(backward.value, 7)}}));
+  back.paragraphs.push_back(
+      catalogue.text("backward.loss", {{"loss", catalogue.number(backward.loss, 6)}}));
+  back.paragraphs.push_back(catalogue.text("formula.backward.loss"));
+  back.paragraphs.push_back(catalogue.text("backward.gradients"));
+  for (const explain::TensorGradient& gradient : backward.gradients) {
+    ShownArray& array = back.arrays.emplace_back(gradient_array(walk, gradient));
+    const std::string key = "backward." + way_back(walk.trace, gradient.name);
+    if (!catalogue.has(key)) continue;
+    array.text = catalogue.text(key);
+    array.formula = catalogue.text("formula." + key);
+  }
+  ShownStep update{.number = kSteps,
+                   .title = catalogue.text("backward.title"),
+                   .paragraphs = {catalogue.text("backward.terms")}};
+  add_terms(walk, backward.terms, update);
+  add_update(walk, backward, update);
+  return {std::move(back), std::move(update)};
+}
+
+ShownStep cell_step(const Walk& walk, const explain::CellTerms& cell) {
+  const Catalogue& catalogue = walk.catalogue;
+  const explain::TracedTensor& tensor = walk.trace.at(cell.cell.name);
+  const std::string name = explain::cell_text(walk.trace, cell.cell);
+  ShownStep step{.number = tensor.step,
+                 .title = name + " = " + digits_of(cell.value),
+                 .paragraphs = {catalogue.title(tensor) + ": " + catalogue.operation(tensor)}};
+  if (tensor.operation != explain::Operation::parameter) {
+    step.paragraphs.push_back(catalogue.formula(tensor));
+  }
+  step.numbers = {{"value", cell.value}, {"combined", cell.combined}};
+  step.paragraphs.push_back(
+      catalogue.text("cell.combination." + std::string(name_of(cell.combination))));
+  if (cell.combination == explain::Combination::nothing) return step;
+  add_terms(walk, cell.terms, step);
+  ShownTable others;
+  for (const explain::Ingredient& ingredient : cell.ingredients) {
+    others.lines.push_back({catalogue.text("cell.ingredient." + ingredient.key),
+                            digits_of(ingredient.value),
+                            ingredient.cell ? name_of_cell(walk.trace, *ingredient.cell) : ""});
+  }
+  others.lines.push_back({catalogue.text("label.combined"), digits_of(cell.combined), ""});
+  step.tables.push_back(std::move(others));
+  const std::vector<explain::CellReference> cells = cell.cells();
+  if (!cells.empty()) {
+    step.afterwards.push_back(catalogue.text("cell.walk_on") + " --cell '" +
+                              name_of_cell(walk.trace, cells.front()) + "'");
+  }
+  return step;
+}
+
+ShownStep heads_step(const Walk& walk, const std::vector<explain::HeadStatistics>& heads) {
+  const Catalogue& catalogue = walk.catalogue;
+  ShownStep step{.title = catalogue.text("heads.title"),
+                 .paragraphs = {catalogue.text("heads.text")}};
+  ShownTable table{
+      {{catalogue.text("label.head"), catalogue.text("label.role"), catalogue.text("label.share"),
+        catalogue.text("label.entropy"), catalogue.text("label.distance")}}};
+  double difference = 0;
+  for (const explain::HeadStatistics& head : heads) {
+    difference = std::max(difference, head.output_difference);
+    if (table.lines.size() > kMostHeads) continue;
+    const std::string role = catalogue.text("role." + std::string(name_of(head.role)));
+    table.lines.push_back({head.name(), role, catalogue.number(head.measure, 2),
+                           catalogue.number(head.entropy, 3),
+                           catalogue.number(head.mean_distance, 2)});
+    const Tensor weights =
+        walk.trace.values(head.place + ".head." + std::to_string(head.head) + ".weights");
+    const explain::TracedTensor& tensor = walk.trace.at(head.place + ".weights");
+    step.heads.push_back({head.name() + ": " + role,
+                          weights.reshaped({weights.size(-2), weights.size(-1)}),
+                          {walk.trace.labels(tensor.axes[2]), walk.trace.labels(tensor.axes[3])}});
+  }
+  step.tables.push_back(std::move(table));
+  step.afterwards.push_back(
+      catalogue.text("heads.difference", {{"difference", digits_of(difference)}}));
+  return step;
+}
+
+}  // namespace headlight::cli
