@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "apps/cli/embedded.h"
+#include "apps/cli/first_minute.h"
 #include "apps/cli/interruption.h"
 #include "apps/cli/words.h"
 #include "headlight/io/io.h"
@@ -50,6 +51,8 @@ std::string overview() {
   std::string text =
       "Headlight: train, run and look into multi-head-attention models on CPUs.\n"
       "\n"
+      "  headlight                                               the first minute: a tiny model\n"
+      "                                                          learns, and shows how it works\n"
       "  headlight train --task lm --data text.txt --out model   a GPT on your own text\n"
       "  headlight generate model --prompt \"Once\"                what it writes\n"
       "  headlight translate thrones --text \"When you play the game of thrones\"\n"
@@ -160,7 +163,7 @@ void run_command(const Request& request, StandardOutput& output) {
                   .seed = static_cast<uint64_t>(seed),
                   .json = arguments.has("json"),
                   .talkative = !arguments.has("quiet") && isatty(STDERR_FILENO) == 1};
-  request.command->run(session);
+  request.command == nullptr ? run_first_minute(session) : request.command->run(session);
 }
 
 void serve(std::span<char* const> words) {
@@ -168,10 +171,8 @@ void serve(std::span<char* const> words) {
   Request request = read_request(words);
   if (request.arguments.has("version")) {
     output.write("headlight " HEADLIGHT_VERSION "\n");
-  } else if (request.command == nullptr) {
-    output.write(overview());
   } else if (request.arguments.has("help")) {
-    output.write(help_of(*request.command));
+    output.write(request.command == nullptr ? overview() : help_of(*request.command));
   } else {
     read_environment(request.arguments, request.known);
     run_command(request, output);

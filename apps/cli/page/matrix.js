@@ -26,9 +26,8 @@ function table(view) {
   const { tensor, columnLabels } = view;
   const made = element("table", { class: `matrix ink-${inkOf(tensor)}`, role: "grid", "data-name": tensor.name, "aria-label": titleOf(tensor) });
   if (columnLabels) {
-    made.append(element("thead", {}, element("tr", {}, element("td", { class: "corner", hidden: view.rowLabels.length === 0 && view.rows === 1 }),
+    made.append(element("thead", {}, element("tr", {}, element("th"),
       Array.from({ length: view.columns }, (_, c) => element("th", { scope: "col" }, columnLabels[c] ?? String(c))))));
-    made.querySelector(".corner").replaceWith(element("th", {}));
   }
   const most = largestOf(tensor);
   const body = element("tbody", {});
@@ -119,7 +118,7 @@ function figure(tensor, { explained = true } = {}) {
 }
 
 // Arrows move from cell to cell; Enter asks why.
-const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const arrows = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 function moveInMatrix(event) {
   const made = event.target.closest("table.matrix, canvas.matrix");
   const view = made && shownMatrices.get(made);
@@ -130,7 +129,7 @@ function moveInMatrix(event) {
     askWhy({ name: view.tensor.name, index: view.index(r, c) });
     return true;
   }
-  const step = steps[event.key];
+  const step = arrows[event.key];
   if (!step) return false;
   const to = [Math.min(view.rows - 1, Math.max(0, r + step[0])), Math.min(view.columns - 1, Math.max(0, c + step[1]))];
   if (isTable) {

@@ -1,0 +1,165 @@
+// `headlight explain --format html`: the page, read as a file and opened in a browser.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "headlight/io/io.h"
+#include "tests/base/temporary_folder.h"
+#include "tests/cli/program.h"
+
+namespace headlight::test {
+namespace {
+
+using io::Json;
+
+size_t count(const std::string& text, std::string_view part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+// What Number() makes of a value in the page.
+double number(const Json& value) {
+  if (const std::string* word = value.text()) return std::strtod(word->c_str(), nullptr);
+  return value.number().value_or(0);
+}
+
+class ExplainPage : public testing::Test {
+ protected:
+  static std::vector<std::string> explain(std::vector<std::string> more) {
+    std::vector<std::string> words = {
+        "explain", "--text", "When you play the game of thrones", "--target", "you win or you die",
+        "--heads", "2"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  std::string page(std::vector<std::string> more = {}) const {
+    more.insert(more.end(), {"--format", "html", "--out", folder_ / "page.html"});
+    const ProgramRun run = run_program(explain(std::move(more)));
+    EXPECT_EQ(run.code, 0) << run.errors;
+    return folder_.get("page.html");
+  }
+
+  static Json data_of(const std::string& page) {
+    constexpr std::string_view kBegin = "<script type=\"application/json\" id=\"data\">";
+    const size_t begin = page.find(kBegin) + kBegin.size();
+    return io::parse_json(page.substr(begin, page.find("</script>", begin) - begin), "page");
+  }
+
+  // The page with a script that asks all of it, in a browser; what the script found.
+  std::string checked(const std::string& page) const {
+    const size_t end = page.rfind("</body>");
+    const std::string path =
+        folder_.put("checked.html",
+                    page.substr(0, end) + "<script>" + script() + "</script>" + page.substr(end));
+    const std::string command =
+        "timeout 120 chromium --headless --no-sandbox --disable-gpu --enable-logging=stderr"
+        " --host-resolver-rules='MAP * ~NOTFOUND' --user-data-dir='" +
+        folder_ / "profile" + "' --virtual-time-budget=60000 --dump-dom 'file://" + path + "' > '" +
+        folder_ / "seen" + "' 2> '" + folder_ / "said" + "'";
+    EXPECT_EQ(std::system(command.c_str()), 0) << folder_.get("said");
+    EXPECT_EQ(count(folder_.get("said"), "CONSOLE"), 0U) << folder_.get("said");
+    const std::string seen = folder_.get("seen");
+    constexpr std::string_view kResult = "<pre id=\"checked\">";
+    const size_t begin = seen.find(kResult);
+    if (begin == std::string::npos) return "the script did not end";
+    return seen.substr(begin + kResult.size(), seen.find("</pre>", begin) - begin - kResult.size());
+  }
+
+  static std::string script() {
+    std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/cli/page_check.js");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(ExplainPage, is_one_file_that_asks_for_nothing) {
+  const std::string text = page();
+  EXPECT_TRUE(text.starts_with("<!doctype html>"));
+  EXPECT_TRUE(text.ends_with("</html>\n"));
+  EXPECT_EQ(count(text, "http://") + count(text, "https://"),
+            count(text, "http://www.w3.org/2000/svg"));
+  EXPECT_NE(text.find("default-src 'none'"), std::string::npos);
+  for (const char* part : {" src=", "<link", "@import", "url(", "fetch(", "import(", "XMLHttp",
+                           "WebSocket", "<iframe", "{{"}) {
+    EXPECT_EQ(count(text, part), 0U) << part;
+  }
+  for (const char* tag : {"html", "head", "body", "style", "script", "main"}) {
+    EXPECT_EQ(count(text, std::string("</") + tag + ">"),
+              count(text, std::string("<") + tag + ">") + count(text, std::string("<") + tag + " "))
+        << tag;
+  }
+}
+
+TEST_F(ExplainPage, goes_to_standard_output_without_a_place) {
+  const ProgramRun run = run_program(explain({"--format", "html"}));
+  EXPECT_EQ(run.code, 0) << run.errors;
+  EXPECT_EQ(run.output, page());
+}
+
+TEST_F(ExplainPage, holds_the_engines_numbers_to_the_bit) {
+  const Json data = data_of(page());
+  const Json& values = *data.find("runs")->array()->back().find("values");
+  const std::string path = folder_ / "trace.safetensors";
+  EXPECT_EQ(run_program(explain({"--format", "safetensors", "--out", path})).code, 0);
+  const io::Safetensors trace = io::open_safetensors(base::real_files(), path);
+  int64_t hidden = 0;
+  for (const io::Safetensors::Entry& entry : trace.entries()) {
+    const Json* shown = values.find(entry.name);
+    ASSERT_NE(shown, nullptr) << entry.name;
+    const tensor::Tensor numbers = trace.load(entry);
+    ASSERT_EQ(std::ssize(*shown->array()), numbers.shape().elements()) << entry.name;
+    if (numbers.dtype() != tensor::DType::f32) continue;
+    for (int64_t i = 0; i < numbers.shape().elements(); ++i) {
+      const float value = numbers.data<float>()[i];
+      ASSERT_EQ(static_cast<float>(number((*shown->array())[static_cast<size_t>(i)])), value)
+          << entry.name << " " << i;
+      hidden += std::isinf(value) && entry.name == "decoder.0.self.masked_scores" ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(hidden, 2 * 15);  // above the diagonal of six tokens, in two heads
+}
+
+TEST_F(ExplainPage, has_all_languages_and_begins_with_the_chosen_one) {
+  const Json data = data_of(page({"--lang", "ko"}));
+  EXPECT_EQ(*data.find("language")->text(), "ko");
+  for (const char* language : {"en", "tr", "az", "ko"}) {
+    const Json* texts = data.find("texts")->find(language);
+    ASSERT_NE(texts, nullptr) << language;
+    EXPECT_EQ(texts->object()->size(), data.find("texts")->find("en")->object()->size());
+  }
+}
+
+TEST_F(ExplainPage, shows_training_before_and_after_and_the_way_back) {
+  const Json data = data_of(page({"--train", "--backward"}));
+  const Json::Array& runs = *data.find("runs")->array();
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_NE(*runs[0].find("continuation")->text(), "you win or you die");
+  EXPECT_EQ(*runs[1].find("continuation")->text(), "you win or you die");
+  EXPECT_GT(data.find("losses")->array()->size(), 100U);
+  EXPECT_NE(runs[1].find("backward")->find("new_loss"), nullptr);
+}
+
+TEST_F(ExplainPage, is_not_ended_by_words_of_the_user) {
+  const std::string text = "a </script><script>alert(1)</script> b";
+  const ProgramRun run =
+      run_program({"explain", "--text", text, "--target", "c", "--format", "html"});
+  EXPECT_EQ(run.code, 0) << run.errors;
+  EXPECT_EQ(count(run.output, "alert(1)</script>"), 0U);
+  EXPECT_EQ(*data_of(run.output).find("source")->text(), text);
+}
+
+TEST_F(ExplainPage, answers_every_cell_in_a_browser) {
+  if (std::system("command -v chromium > /dev/null") != 0) {
+    GTEST_SKIP() << "chromium is not installed";
+  }
+  const std::string found = checked(page({"--train", "--backward"}));
+  EXPECT_NE(found.find("wrong: 0\n"), std::string::npos) << found;
+  EXPECT_GT(std::atoi(found.c_str() + std::string_view("cells: ").size()), 10'000) << found;
+}
+
+}  // namespace
+}  // namespace headlight::test

@@ -1,0 +1,66 @@
+// The program without arguments: the first minute.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "tests/base/temporary_folder.h"
+#include "tests/cli/program.h"
+
+namespace headlight::test {
+namespace {
+
+class FirstMinute : public testing::Test {
+ protected:
+  ProgramRun run(std::vector<std::string> set = {}) const {
+    set.push_back("XDG_CACHE_HOME=" + folder_ / "cache");
+    return run_program({}, {.set = set, .close_input = true});
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(FirstMinute, goes_from_nonsense_to_the_right_words) {
+  const auto start = std::chrono::steady_clock::now();
+  const ProgramRun shown = run();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_EQ(shown.code, 0) << shown.errors;
+  EXPECT_EQ(shown.errors, "");
+  const size_t before = shown.output.find("Before training it continues with: ");
+  const size_t after = shown.output.find("After training it continues with: you win or you die\n");
+  EXPECT_NE(before, std::string::npos) << shown.output;
+  EXPECT_NE(after, std::string::npos) << shown.output;
+  EXPECT_LT(before, after);
+  EXPECT_EQ(shown.output.substr(before, 60).find("you win or you die"), std::string::npos);
+  EXPECT_NE(shown.output.find("decoder.0.cross.1", after), std::string::npos) << shown.output;
+}
+
+TEST_F(FirstMinute, writes_the_walk_as_a_page_and_says_where) {
+  const ProgramRun shown = run();
+  const std::string place = folder_ / "cache/headlight/walk.html";
+  EXPECT_NE(shown.output.find(place), std::string::npos) << shown.output;
+  const std::string page = folder_.get("cache/headlight/walk.html");
+  EXPECT_TRUE(page.starts_with("<!doctype html>"));
+  EXPECT_NE(page.find("you win or you die"), std::string::npos);
+}
+
+TEST_F(FirstMinute, speaks_four_languages) {
+  for (const auto& [language, words] : std::vector<std::pair<std::string, std::string>>{
+           {"tr", "Transformer"}, {"az", "Transformer"}, {"ko", "트랜스포머"}}) {
+    const ProgramRun shown = run({"HEADLIGHT_LANG=" + language});
+    EXPECT_EQ(shown.code, 0) << shown.errors;
+    EXPECT_NE(shown.output.find(words), std::string::npos) << shown.output;
+    EXPECT_NE(folder_.get("cache/headlight/walk.html").find("\"language\":\"" + language + "\""),
+              std::string::npos);
+  }
+}
+
+TEST_F(FirstMinute, without_a_place_for_the_page_is_one_line) {
+  const std::string file = folder_.put("file", "");
+  const ProgramRun shown = run_program({}, {.set = {"XDG_CACHE_HOME=" + file}});
+  EXPECT_EQ(shown.code, 1);
+  EXPECT_TRUE(shown.errors.starts_with("headlight: ")) << shown.errors;
+  EXPECT_EQ(std::ranges::count(shown.errors, '\n'), 1) << shown.errors;
+}
+
+}  // namespace
+}  // namespace headlight::test
