@@ -101,7 +101,10 @@ function titleOf(tensor) {
 }
 
 // Enough of a name to know it beside its own kind.
-function nearName(tensor) { return tensor.name.split(".").slice(tensor.operation === "parameter" ? -2 : -1).join("."); }
+function nearName(tensor) {
+  const isCommon = tensor.operation === "parameter" || /\.(input|output)$/.test(tensor.name);
+  return tensor.name.split(".").slice(isCommon ? -2 : -1).join(".");
+}
 
 function figure(tensor, { explained = true } = {}) {
   const shape = tensor.shape.join(" × ");
