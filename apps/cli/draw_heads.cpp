@@ -11,7 +11,6 @@ namespace {
 
 constexpr int64_t kCell = 3;
 constexpr int64_t kLongestLabel = 10;
-constexpr size_t kMostTokens = 20;
 
 using Lines = std::vector<std::string>;
 
@@ -37,15 +36,15 @@ int64_t margin_of(const HeadDrawing& head) {
 }
 
 int64_t width_of(const HeadDrawing& head) {
-  const auto columns = std::min<int64_t>(head.weights.size(1), kMostTokens);
+  const auto columns = std::min<int64_t>(head.weights.size(1), kMostHeadTokens);
   return margin_of(head) + 1 + kCell * columns;
 }
 
 // Lines of the same number of columns.
 Lines lines_of(const Terminal& terminal, const HeadDrawing& head, int64_t width) {
   const int64_t margin = margin_of(head);
-  const auto rows = std::min<int64_t>(head.weights.size(0), kMostTokens);
-  const auto columns = std::min<int64_t>(head.weights.size(1), kMostTokens);
+  const auto rows = std::min<int64_t>(head.weights.size(0), kMostHeadTokens);
+  const auto columns = std::min<int64_t>(head.weights.size(1), kMostHeadTokens);
   Lines lines = {padded(cut_to(head.title, width), width)};
   std::string heading(static_cast<size_t>(margin + 1), ' ');
   for (int64_t j = 0; j < columns; ++j) {

@@ -44,6 +44,7 @@ struct HeadDrawing {
   tensor::Tensor weights;  // float32, (T, S), within 0 and 1
   MatrixLabels labels;
 };
+inline constexpr int64_t kMostHeadTokens = 20;  // of a row or a column
 // Side by side as far as they fit, then below each other: shades from none to full.
 std::string draw_heads(const Terminal& terminal, const std::vector<HeadDrawing>& heads);
 

@@ -99,12 +99,10 @@ std::string introduction(const Explaining& work) {
                     terminal.width);
   }
   const std::set<int64_t> layers = layers_shown(work);
-  const models::Parts parts = work.subject.model().parts();
-  const auto& stack = parts.decoder.layers != nullptr ? parts.decoder : parts.encoder;
   if (!layers.empty()) {
     text += wrapped(catalogue.text("message.more_layers",
                                    {{"layer", std::to_string(*layers.begin())},
-                                    {"layers", std::to_string(stack.layers->blocks().size())}}),
+                                    {"layers", std::to_string(layer_count(work.subject.model()))}}),
                     terminal.width);
   }
   return text + "\n";
@@ -121,6 +119,7 @@ std::string text_of(const Explaining& work, const Explained& run) {
                 : step.title;
     text += step_text(terminal, work.catalogue, heading, step);
   }
+  if (!work.options.cell) text += wrapped(work.catalogue.text("message.whole"), terminal.width);
   return text;
 }
 

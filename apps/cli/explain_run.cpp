@@ -42,21 +42,36 @@ std::vector<explain::Variant> variants_of(const Explaining& work, Trace& trace) 
   return all;
 }
 
+void check_layers(const Explaining& work) {
+  const int64_t count = layer_count(work.subject.model());
+  for (const int64_t layer : work.options.layers) {
+    if (layer < count) continue;
+    throw Error(ErrorKind::bad_input, "explain", "layer " + std::to_string(layer),
+                "the model has the layers 0 to " + std::to_string(count - 1));
+  }
+}
+
 }  // namespace
 
-std::set<int64_t> layers_shown(const Explaining& work) {
-  constexpr size_t kReadable = 2;
-  if (!work.options.layers.empty()) return work.options.layers;
-  const models::Parts parts = work.subject.model().parts();
+int64_t layer_count(const models::Model& model) {
+  const models::Parts parts = model.parts();
   const auto& stack = parts.decoder.layers != nullptr ? parts.decoder : parts.encoder;
+  return static_cast<int64_t>(stack.layers->blocks().size());
+}
+
+std::set<int64_t> layers_shown(const Explaining& work) {
+  constexpr int64_t kReadable = 2;
+  if (!work.options.layers.empty()) return work.options.layers;
   const bool for_people = work.options.format == ExplainFormat::text && !work.options.cell &&
                           work.options.names.empty();
-  if (!for_people || stack.layers->blocks().size() <= kReadable || work.options.backward) return {};
+  if (!for_people || layer_count(work.subject.model()) <= kReadable || work.options.backward)
+    return {};
   return {0};
 }
 
 Explained explain_run(const Explaining& work, const WorkedTraining* training) {
   const models::Model& model = work.subject.model();
+  check_layers(work);
   Explained run{
       explain::trace_model(work.threads, model, work.subject.input, {.layers = layers_shown(work)}),
       {},

@@ -29,6 +29,8 @@ struct Explaining {
   Subject subject;
 };
 
+// Of the decoder, or of an encoder alone.
+int64_t layer_count(const models::Model& model);
 // Layers that are traced; empty: all. Of a large model a reader sees one at a time; other programs
 // get all.
 std::set<int64_t> layers_shown(const Explaining& work);

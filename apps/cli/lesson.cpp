@@ -111,7 +111,7 @@ const std::vector<Lesson>& lessons() {
 
 bool Sight::wants(std::string_view place) {
   const bool is_large = place.ends_with("weighted_values") && !with_weighted_values_;
-  return !is_large && place.find(".head.") == std::string_view::npos;
+  return !is_large && place.find("head.") == std::string_view::npos;
 }
 
 void Sight::see(std::string_view place, const tensor::Tensor& values) {

@@ -259,7 +259,8 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUse{{"thrones", "--text", kText, "--backward"}, 3, "target"},
         WrongUse{{"--text", kText, "--backward", "--cell", "logits[0,0]"}, 3, "logits"},
         WrongUse{{"--text", kText, "--lang", "de"}, 2, "en, tr, az, ko"},
-        WrongUse{{"--text", kText, "--layers", "x"}, 2, "--layers"}));
+        WrongUse{{"--text", kText, "--layers", "x"}, 2, "--layers"},
+        WrongUse{{"--text", kText, "--layers", "1"}, 3, "has the layers 0 to 0"}));
 
 }  // namespace
 }  // namespace headlight::test
