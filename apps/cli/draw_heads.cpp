@@ -30,7 +30,7 @@ std::string cell_of(const Terminal& terminal, float weight) {
 int64_t margin_of(const HeadDrawing& head) {
   int64_t margin = 0;
   for (const std::string& label : head.labels.rows) {
-    margin = std::max(margin, text::columns(cut_to(label, kLongestLabel)));
+    margin = std::max(margin, text::columns(cut_to(visible(label), kLongestLabel)));
   }
   return margin;
 }
@@ -48,7 +48,7 @@ Lines lines_of(const Terminal& terminal, const HeadDrawing& head, int64_t width)
   Lines lines = {padded(cut_to(head.title, width), width)};
   std::string heading(static_cast<size_t>(margin + 1), ' ');
   for (int64_t j = 0; j < columns; ++j) {
-    const std::string& label = head.labels.columns[static_cast<size_t>(j)];
+    const std::string label = visible(head.labels.columns[static_cast<size_t>(j)]);
     std::string start;
     for (size_t at = 0; at < label.size();) {
       const size_t length = text::code_point_at(label, at).length;
@@ -61,7 +61,8 @@ Lines lines_of(const Terminal& terminal, const HeadDrawing& head, int64_t width)
   lines.push_back(padded(heading, width));
   for (int64_t i = 0; i < rows; ++i) {
     std::string line =
-        padded(cut_to(head.labels.rows[static_cast<size_t>(i)], kLongestLabel), margin) + " ";
+        padded(cut_to(visible(head.labels.rows[static_cast<size_t>(i)]), kLongestLabel), margin) +
+        " ";
     for (int64_t j = 0; j < columns; ++j) {
       line += cell_of(terminal, head.weights.data<float>()[i * head.weights.size(1) + j]);
     }

@@ -100,7 +100,7 @@ int64_t left_out_of(const std::vector<int64_t>& indices, int64_t count) {
 std::string label_of(const std::vector<std::string>& labels, int64_t index, bool numbered) {
   if (index == kGap) return "…";
   const auto place = static_cast<size_t>(index);
-  if (place < labels.size()) return cut_to(labels[place], kLongestLabel);
+  if (place < labels.size()) return cut_to(visible(labels[place]), kLongestLabel);
   return numbered ? std::to_string(index) : "";
 }
 

@@ -33,7 +33,7 @@ std::string place_text(const Catalogue& catalogue, const ShownArray& array, int6
     if (size == 1 && !of_heads) continue;
     std::string name = "[" + std::to_string(at) + "]";
     if (of_heads) name = catalogue.text("place.head", {{"head", std::to_string(at)}});
-    if (static_cast<size_t>(at) < labels.size()) name = labels[static_cast<size_t>(at)];
+    if (static_cast<size_t>(at) < labels.size()) name = visible(labels[static_cast<size_t>(at)]);
     text = name + (text.empty() ? "" : " · " + text);
   }
   return text;

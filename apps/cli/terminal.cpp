@@ -67,6 +67,20 @@ std::string padded_before(const std::string& text, int64_t width) {
          text;
 }
 
+std::string visible(const std::string& text) {
+  std::string shown;
+  for (const char c : text) {
+    if (c == '\n') {
+      shown += "⏎";
+    } else if (c == '\t') {
+      shown += "→";
+    } else {
+      shown += static_cast<unsigned char>(c) < ' ' || c == 0x7f ? '?' : c;
+    }
+  }
+  return shown;
+}
+
 std::string cut_to(const std::string& text, int64_t width) {
   if (text::columns(text) <= width) return text;
   std::string shown;

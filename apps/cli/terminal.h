@@ -20,6 +20,8 @@ std::string wrapped(std::string_view text, int64_t width, std::string_view inden
 // With blanks up to `width` columns: after the text, or before it.
 std::string padded(const std::string& text, int64_t width);
 std::string padded_before(const std::string& text, int64_t width);
+// A token as a label: line breaks and the like can be seen, and take part in no layout.
+std::string visible(const std::string& text);
 // Cut to `width` columns, with a mark where something is left out.
 std::string cut_to(const std::string& text, int64_t width);
 

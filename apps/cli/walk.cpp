@@ -39,7 +39,7 @@ void add_sentences(const Walk& walk, ShownStep& step) {
 std::string joined(const std::vector<std::string>& words, size_t most) {
   std::string text;
   for (size_t i = 0; i < std::min(words.size(), most); ++i) {
-    text += (i > 0 ? " · " : "") + words[i];
+    text += (i > 0 ? " · " : "") + visible(words[i]);
   }
   return words.size() > most ? text + " · …" : text;
 }
@@ -57,7 +57,7 @@ void add_ids(const Walk& walk, ShownStep& step) {
     if (!ids.defined()) return;
     ShownTable table{{{walk.catalogue.text("label.token"), walk.catalogue.text("label.id")}}};
     for (size_t i = 0; i < std::min(tokens.size(), kMostWords); ++i) {
-      table.lines.push_back({tokens[i], std::to_string(ids.data<int64_t>()[i])});
+      table.lines.push_back({visible(tokens[i]), std::to_string(ids.data<int64_t>()[i])});
     }
     if (tokens.size() > kMostWords) table.lines.push_back({"…", "…"});
     step.tables.push_back(std::move(table));
@@ -84,7 +84,7 @@ void add_prediction(const Walk& walk, ShownStep& step) {
   ShownTable table{{{walk.catalogue.text("label.word"), walk.catalogue.text("label.probability")}}};
   for (size_t i = 0; i < most; ++i) {
     table.lines.push_back(
-        {words[static_cast<size_t>(order[i])], walk.catalogue.number(row[order[i]], 4)});
+        {visible(words[static_cast<size_t>(order[i])]), walk.catalogue.number(row[order[i]], 4)});
   }
   step.tables.push_back(std::move(table));
   if (walk.says) {

@@ -196,6 +196,9 @@ TEST(Explain, follows_models_that_come_with_the_program) {
   EXPECT_EQ(gpt.code, 0) << gpt.errors;
   expect_has(gpt.output, "decoder.0.self.weights");
   expect_has(gpt.output, "This model has no such step.");
+  // A line break is a token like others, and no line break in a matrix.
+  const ProgramRun lines = explain({"stories", "--text", "Anna has two\napples", "--only", "4"});
+  expect_has(lines.output, "⏎");
   const ProgramRun pair =
       explain({"thrones", "--text", kText, "--target", kTarget, "--only", "13"});
   EXPECT_EQ(pair.code, 0) << pair.errors;
