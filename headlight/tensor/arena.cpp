@@ -1,7 +1,8 @@
 // Free blocks wait in lists by size class; classes are an eighth of a power of two apart, so at
 // most an eighth of a new block is wasted. A free block up to twice as large as needed serves too,
-// and more free memory than was ever in use goes back to the system: a run whose shapes change from
-// step to step, as batches of sentences do, must not keep a set of blocks for each.
+// and free blocks go back to the system when all blocks are twice what was ever in use: a run whose
+// shapes change from step to step, as batches of sentences do, must not keep a set of blocks for
+// each.
 #include "headlight/tensor/arena.h"
 
 #include <sys/mman.h>
@@ -72,7 +73,7 @@ struct Arena::State {
     std::lock_guard<std::mutex> lock(mutex);
     Taken taken = take_free(bytes);
     if (taken.block == nullptr) {
-      if (reserved - in_use > peak) release();
+      if (reserved > 2 * peak) release();
       taken = {system_allocate(bytes), bytes};
       reserved += bytes;
     }

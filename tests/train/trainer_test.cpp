@@ -113,7 +113,7 @@ TEST(TrainerTest, says_that_it_diverged_and_changes_nothing) {
 
 TEST(TrainerTest, takes_no_more_memory_once_it_runs) {
   SmallRun run;
-  run.steps(5);
+  run.steps(10);
   const size_t reserved = run.trainer.arena().bytes_reserved();
   EXPECT_GT(reserved, 0u);
   run.steps(10);
@@ -127,7 +127,7 @@ TEST(TrainerTest, takes_no_more_memory_between_evaluations_either) {
     run.trainer.evaluate();
     return run.trainer.arena().bytes_reserved();
   };
-  for (int i = 0; i < 4; ++i) round();
+  for (int i = 0; i < 10; ++i) round();
   const size_t reserved = round();
   for (int i = 0; i < 5; ++i) EXPECT_EQ(round(), reserved);
 }
