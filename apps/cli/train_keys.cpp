@@ -169,7 +169,7 @@ constexpr Values kCopyDefaults[] = {
     {"learning-rate", "3e-3"}, {"min-lr", "1e-5"},   {"warmup-iters", "50"}};
 constexpr Values kReverseDefaults[] = {
     {"n-layer", "2"},          {"n-head", "4"},       {"n-embd", "64"},
-    {"batch-size", "128"},     {"max-iters", "3000"}, {"eval-interval", "500"},
+    {"batch-size", "128"},     {"max-iters", "5000"}, {"eval-interval", "500"},
     {"learning-rate", "3e-3"}, {"min-lr", "1e-5"},    {"warmup-iters", "200"}};
 
 constexpr Preset kTaskTable[] = {{"lm", kLmDefaults},
