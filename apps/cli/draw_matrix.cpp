@@ -6,12 +6,12 @@
 #include <charconv>
 #include <cmath>
 
+#include "apps/cli/shown_indices.h"
 #include "headlight/text/text.h"
 
 namespace headlight::cli {
 namespace {
 
-constexpr int64_t kGap = -1;  // stands for what is left out
 constexpr int64_t kLongestLabel = 12;
 
 // Grounds of 256 colours from weak to strong, each with the ink that is readable on it: it does not
@@ -77,19 +77,10 @@ Manner manner_of(const tensor::Tensor& matrix, int digits) {
   return manner;
 }
 
-// All of [0, count), or the ends with a gap between them.
-std::vector<int64_t> shown_indices(int64_t count, int64_t most) {
-  std::vector<int64_t> indices;
+std::vector<int64_t> shown(int64_t count, int64_t most) {
   const int64_t kept = std::max<int64_t>(most - 1, 2);
   const int64_t front = (kept + 1) / 2;
-  for (int64_t i = 0; i < count; ++i) {
-    if (count <= most || i < front || i >= count - (kept - front)) {
-      indices.push_back(i);
-    } else if (indices.back() != kGap) {
-      indices.push_back(kGap);
-    }
-  }
-  return indices;
+  return shown_indices(count, most, front, kept - front);
 }
 
 int64_t left_out_of(const std::vector<int64_t>& indices, int64_t count) {
@@ -110,7 +101,7 @@ class Drawing {
       : terminal_(terminal), matrix_(matrix), labels_(labels) {}
 
   MatrixDrawing made(int digits, int64_t most_rows) {
-    rows_ = shown_indices(matrix_.size(0), most_rows);
+    rows_ = shown(matrix_.size(0), most_rows);
     for (const int64_t row : rows_) {
       margin_ = std::max(margin_, text::columns(row_label(row)));
     }
@@ -139,7 +130,7 @@ class Drawing {
     // A column takes three at least.
     const int64_t possible = std::min(matrix_.size(1), terminal_.width / 3);
     for (int64_t most = possible; most > 0; --most) {
-      columns_ = shown_indices(matrix_.size(1), std::max<int64_t>(most, 3));
+      columns_ = shown(matrix_.size(1), std::max<int64_t>(most, 3));
       const int least = most == matrix_.size(1) ? std::min(digits, 2) : digits;
       for (int tried = digits; tried >= least; --tried) {
         if (manner_.asked != tried) manner_ = manner_of(matrix_, tried);

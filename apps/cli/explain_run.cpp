@@ -29,11 +29,12 @@ double loss_of(const Explaining& work) {
   return static_cast<double>(*model.loss(context, work.subject.input.batch).data().data<float>());
 }
 
+// A page adds its own.
 std::vector<explain::Variant> variants_of(const Explaining& work, Trace& trace) {
   std::vector<explain::Variant> all;
   const bool wanted =
       work.subject.worked || !work.options.scale.empty() || !work.options.norm.empty();
-  if (!wanted || work.options.cell) return all;
+  if (!wanted || work.options.cell || work.options.format == ExplainFormat::html) return all;
   for (const std::string& place : explain::variant_places(trace)) {
     for (explain::Variant& variant : explain::add_variants(trace, work.subject.model(), place)) {
       all.push_back(std::move(variant));

@@ -7,26 +7,17 @@
 #include <cmath>
 #include <vector>
 
+#include "apps/cli/shown_indices.h"
+
 namespace headlight::cli {
 namespace {
 
 constexpr int64_t kMostRows = 16;
 constexpr int64_t kMostColumns = 12;
 constexpr int64_t kMostMatrices = 8;
-constexpr int64_t kGap = -1;  // stands for what is left out
 
-// All of [0, count), or the ends with a gap between them.
-std::vector<int64_t> shown_indices(int64_t count, int64_t most) {
-  std::vector<int64_t> indices;
-  const int64_t end = most / 2 - 1;
-  for (int64_t i = 0; i < count; ++i) {
-    if (count <= most || i < end || i >= count - end) {
-      indices.push_back(i);
-    } else if (indices.back() != kGap) {
-      indices.push_back(kGap);
-    }
-  }
-  return indices;
+std::vector<int64_t> shown(int64_t count, int64_t most) {
+  return shown_indices(count, most, most / 2 - 1, most / 2 - 1);
 }
 
 struct Matrix {
@@ -97,12 +88,11 @@ std::string array_text(const std::string& name, const tensor::Tensor& array,
   std::string text = name + " " + array.shape().text();
   text +=
       is_whole ? "\n" : "  (abbreviated: " + file_option + " FILE or --json gives every number)\n";
-  for (const int64_t index : shown_indices(matrices, kMostMatrices)) {
+  for (const int64_t index : shown(matrices, kMostMatrices)) {
     if (array.rank() > 2) text += index == kGap ? "...\n" : index_text(array.shape(), index) + "\n";
     if (index == kGap) continue;
-    text +=
-        matrix_text({array.data<float>() + index * height * width, width},
-                    shown_indices(height, kMostRows), shown_indices(width, kMostColumns), format);
+    text += matrix_text({array.data<float>() + index * height * width, width},
+                        shown(height, kMostRows), shown(width, kMostColumns), format);
   }
   return text;
 }
