@@ -3,19 +3,15 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "apps/cli/embedded.h"
 #include "headlight/explain/explain.h"
 
 namespace headlight::cli {
 
-// The parts of the page, as they were when this was compiled; made by cmake/HeadlightEmbed.cmake.
-struct PageFile {
-  std::string_view path;  // "page.html"
-  std::string_view bytes;
-};
-const std::vector<PageFile>& page_files();
+// The parts of the page; made by cmake/HeadlightEmbed.cmake from apps/cli/page.
+const std::vector<EmbeddedFile>& page_files();
 
 struct PageOptions {
   std::string language = "en";                        // to begin with; the page has all of them
