@@ -9,7 +9,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr std::string_view kExamples =
+constexpr std::string_view kAttendExamples =
     R"(  headlight attend --query x.npy --heads 4 --causal
       self-attention of x with itself in 4 heads; small results are printed
   headlight attend --query q.npy --key k.npy --value v.npy --heads 8 --valid-lens 3,2 --out y.npy
@@ -48,7 +48,7 @@ void print_json(StandardOutput& output, const tensor::Tensor& array) {
   output.write("}\n");
 }
 
-void run(Session& session) {
+void run_attend(Session& session) {
   const AttendOptions options = read_attend_options(session.arguments);
   for (const auto& place : {options.out, options.trace, options.grads}) {
     check_output_place(session.files, place);
@@ -67,7 +67,7 @@ void run(Session& session) {
 
 }  // namespace
 
-const Command kAttend = {"attend", "multi-head attention on your own arrays", kExamples,
-                         kAttendOptions, run};
+const Command kAttend = {"attend", "multi-head attention on your own arrays", kAttendExamples,
+                         kAttendOptions, run_attend};
 
 }  // namespace headlight::cli

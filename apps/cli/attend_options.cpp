@@ -14,7 +14,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr Option kTable[] = {
+constexpr Option kAttendTable[] = {
     {"query", "FILE", "queries, (T,C), (B,T,C) or already split (B,H,T,D); needed"},
     {"key", "FILE", "keys (default: the query)"},
     {"value", "FILE", "values (default: the key)"},
@@ -41,7 +41,8 @@ constexpr Option kTable[] = {
 
 constexpr int64_t kMostHeads = 1'000'000;
 
-[[noreturn]] void refuse(const std::string& option, std::string_view where, std::string_view why) {
+[[noreturn]] void refuse_option(const std::string& option, std::string_view where,
+                                std::string_view why) {
   throw Error(ErrorKind::usage, option, where, why);
 }
 
@@ -65,33 +66,35 @@ void check_additive(const Arguments& arguments, const AttendOptions& options) {
                  "which holds W_q.weight, W_k.weight and w_v.weight");
   for (const char* option : {"scale", "softcap", "layout"}) {
     if (arguments.has(option))
-      refuse(arguments.source(option), "", "has no meaning with --scoring additive");
+      refuse_option(arguments.source(option), "", "has no meaning with --scoring additive");
   }
   for (const char* option : {"heads", "kv-heads"}) {
     if (arguments.has(option) && arguments.text(option) != "1") {
-      refuse(arguments.source(option), *arguments.text(option), "additive scoring has one head");
+      refuse_option(arguments.source(option), *arguments.text(option),
+                    "additive scoring has one head");
     }
   }
 }
 
 void check_together(const Arguments& arguments, const AttendOptions& options) {
   if (!arguments.has("query")) {
-    refuse("--query", "", "is missing: a file of queries, e.g. headlight attend --query x.npy");
+    refuse_option("--query", "",
+                  "is missing: a file of queries, e.g. headlight attend --query x.npy");
   }
   require_option(arguments, "grads", "grad-out", "the gradient of the output to go back from");
   require_option(arguments, "grad-out", "grads", "where the gradients go");
   require_option(arguments, "layout", "weights", "whose layout it is");
   check_additive(arguments, options);
   if (options.heads && options.kv_heads && *options.heads % *options.kv_heads != 0) {
-    refuse(arguments.source("kv-heads"), std::to_string(*options.kv_heads),
-           "must divide the " + std::to_string(*options.heads) + " heads");
+    refuse_option(arguments.source("kv-heads"), std::to_string(*options.kv_heads),
+                  "must divide the " + std::to_string(*options.heads) + " heads");
   }
   check_outputs_differ({options.out, options.trace, options.grads});
 }
 
 }  // namespace
 
-constinit const std::span<const Option> kAttendOptions = kTable;
+constinit const std::span<const Option> kAttendOptions = kAttendTable;
 
 AttendOptions read_attend_options(const Arguments& arguments) {
   constexpr double kLargest = std::numeric_limits<float>::max();

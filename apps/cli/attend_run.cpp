@@ -104,7 +104,7 @@ AttendResult attend(base::ThreadPool& threads, const AttendOptions& options,
   const Attention attention = attention_for(options, inputs);
   tensor::Arena arena;
   autograd::Tape tape;
-  Trace trace;
+  NamedTrace trace;
   Context context{.threads = threads,
                   .arena = arena,
                   .tape = options.grads ? &tape : nullptr,

@@ -16,7 +16,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr std::string_view kExamples =
+constexpr std::string_view kBenchExamples =
     R"(  headlight bench --quick
       limits, matrix products and attention in a few seconds
   headlight bench --only attention --json > bench.json
@@ -29,7 +29,7 @@ square, a backward twice its forward; decoding is a share of the read limit. Sha
 tokens x width x heads; batch x tokens of a training step.
 )";
 
-constexpr Option kOptions[] = {
+constexpr Option kBenchOptions[] = {
     {"quick", "", "fewer repeats: under 20 seconds"},
     {"only", "NAME", "one kind of work: limits, matmul, attention, train, decode, or a full name"},
 };
@@ -199,7 +199,7 @@ io::Json document(const Limits& limits, const std::vector<Measured>& all, int th
                 {"work", std::move(work)}};
 }
 
-void run(Session& session) {
+void run_bench(Session& session) {
   const std::vector<WorkCase> cases = chosen_cases(session.arguments);
   const Effort& effort = session.arguments.has("quick") ? kQuick : kThorough;
   base::ThreadPool threads(session.threads);
@@ -214,6 +214,6 @@ void run(Session& session) {
 }  // namespace
 
 const Command kBench = {"bench", "this machine's limits and what the engine reaches of them",
-                        kExamples, kOptions, run};
+                        kBenchExamples, kBenchOptions, run_bench};
 
 }  // namespace headlight::cli

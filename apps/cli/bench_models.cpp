@@ -8,15 +8,15 @@ namespace {
 
 using kernels::Execution;
 
-constexpr models::GptConfig kGpt2 = {};  // 124M parameters
+constexpr models::GptConfig kGpt2Config = {};  // 124M parameters
 // nanoGPT's recipe for a CPU.
-constexpr models::GptConfig kNano = {.block_size = 64,
-                                     .vocab_size = 65,
-                                     .n_layer = 4,
-                                     .n_head = 4,
-                                     .n_embd = 128,
-                                     .bias = false,
-                                     .activation = nn::Activation::gelu};
+constexpr models::GptConfig kNanoConfig = {.block_size = 64,
+                                           .vocab_size = 65,
+                                           .n_layer = 4,
+                                           .n_head = 4,
+                                           .n_embd = 128,
+                                           .bias = false,
+                                           .activation = nn::Activation::gelu};
 
 tensor::Tensor random_ids(int64_t rows, int64_t cols, int64_t vocabulary, uint64_t key) {
   std::vector<int64_t> ids;
@@ -105,8 +105,8 @@ WorkCase decoding(const std::string& name, const models::GptConfig& config) {
 }  // namespace
 
 std::vector<WorkCase> model_cases() {
-  return {training("train-gpt2", kGpt2, 4, 64), training("train-nanogpt", kNano, 12, 64),
-          decoding("decode-gpt2", kGpt2)};
+  return {training("train-gpt2", kGpt2Config, 4, 64),
+          training("train-nanogpt", kNanoConfig, 12, 64), decoding("decode-gpt2", kGpt2Config)};
 }
 
 }  // namespace headlight::cli

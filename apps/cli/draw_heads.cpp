@@ -10,7 +10,7 @@ namespace headlight::cli {
 namespace {
 
 constexpr int64_t kCell = 3;
-constexpr int64_t kLongestLabel = 10;
+constexpr int64_t kLongestHeadLabel = 10;
 
 using Lines = std::vector<std::string>;
 
@@ -30,7 +30,7 @@ std::string cell_of(const Terminal& terminal, float weight) {
 int64_t margin_of(const HeadDrawing& head) {
   int64_t margin = 0;
   for (const std::string& label : head.labels.rows) {
-    margin = std::max(margin, text::columns(cut_to(visible(label), kLongestLabel)));
+    margin = std::max(margin, text::columns(cut_to(visible(label), kLongestHeadLabel)));
   }
   return margin;
 }
@@ -61,7 +61,8 @@ Lines lines_of(const Terminal& terminal, const HeadDrawing& head, int64_t width)
   lines.push_back(padded(heading, width));
   for (int64_t i = 0; i < rows; ++i) {
     std::string line =
-        padded(cut_to(visible(head.labels.rows[static_cast<size_t>(i)]), kLongestLabel), margin) +
+        padded(cut_to(visible(head.labels.rows[static_cast<size_t>(i)]), kLongestHeadLabel),
+               margin) +
         " ";
     for (int64_t j = 0; j < columns; ++j) {
       line += cell_of(terminal, head.weights.data<float>()[i * head.weights.size(1) + j]);

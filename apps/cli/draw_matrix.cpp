@@ -77,7 +77,7 @@ Manner manner_of(const tensor::Tensor& matrix, int digits) {
   return manner;
 }
 
-std::vector<int64_t> shown(int64_t count, int64_t most) {
+std::vector<int64_t> shown_of(int64_t count, int64_t most) {
   const int64_t kept = std::max<int64_t>(most - 1, 2);
   const int64_t front = (kept + 1) / 2;
   return shown_indices(count, most, front, kept - front);
@@ -101,7 +101,7 @@ class Drawing {
       : terminal_(terminal), matrix_(matrix), labels_(labels) {}
 
   MatrixDrawing made(int digits, int64_t most_rows) {
-    rows_ = shown(matrix_.size(0), most_rows);
+    rows_ = shown_of(matrix_.size(0), most_rows);
     for (const int64_t row : rows_) {
       margin_ = std::max(margin_, text::columns(row_label(row)));
     }
@@ -130,7 +130,7 @@ class Drawing {
     // A column takes three at least.
     const int64_t possible = std::min(matrix_.size(1), terminal_.width / 3);
     for (int64_t most = possible; most > 0; --most) {
-      columns_ = shown(matrix_.size(1), std::max<int64_t>(most, 3));
+      columns_ = shown_of(matrix_.size(1), std::max<int64_t>(most, 3));
       const int least = most == matrix_.size(1) ? std::min(digits, 2) : digits;
       for (int tried = digits; tried >= least; --tried) {
         if (manner_.asked != tried) manner_ = manner_of(matrix_, tried);

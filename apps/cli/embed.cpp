@@ -9,7 +9,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr std::string_view kExamples =
+constexpr std::string_view kEmbedExamples =
     R"(  headlight embed MODEL --text "A sentence."
       its vector: numbers with spaces between them
   headlight embed MODEL --json < sentences.txt
@@ -19,7 +19,7 @@ A vector is the mean of the encoder's last hidden states over all tokens, those 
 the product of two vectors is the cosine between them.
 )";
 
-constexpr Option kOptions[] = {
+constexpr Option kEmbedOptions[] = {
     {"text", "TEXT", "the sentence (default: standard input, a sentence a line)"},
     {"encoding", "NAME", "of standard input, where it is not UTF-8: cp1254, cp949, latin1, ..."},
 };
@@ -53,7 +53,7 @@ void print(Session& session, const std::string& text, const std::vector<float>& 
   session.output.write(line + "\n");
 }
 
-void run(Session& session) {
+void run_embed(Session& session) {
   TextLines lines(session.arguments);
   const LoadedModel loaded = load_model_argument(session);
   const auto* encoder = dynamic_cast<const models::Encoder*>(loaded.model.get());
@@ -81,7 +81,8 @@ void run(Session& session) {
 
 }  // namespace
 
-const Command kEmbed = {
-    "embed", "sentence vectors of an encoder", kExamples, kOptions, run, {.name = "MODEL"}};
+const Command kEmbed = {"embed",        "sentence vectors of an encoder",
+                        kEmbedExamples, kEmbedOptions,
+                        run_embed,      {.name = "MODEL"}};
 
 }  // namespace headlight::cli

@@ -7,6 +7,7 @@
 #include "apps/cli/model_tokenizer.h"
 #include "apps/cli/numbers.h"
 #include "apps/cli/program.h"
+#include "apps/cli/train_settings.h"
 #include "headlight/infer/infer.h"
 #include "headlight/train/train.h"
 
@@ -16,7 +17,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr std::string_view kExamples =
+constexpr std::string_view kEvaluateExamples =
     R"(  headlight evaluate shakespeare --data other-plays.txt
       loss and perplexity of a GPT over a whole text, in windows that do not overlap
   headlight evaluate en-tr --data pairs.tsv --json
@@ -27,15 +28,12 @@ constexpr std::string_view kExamples =
 Losses are natural-log, mean per target token. BLEU and chrF are sacreBLEU's.
 )";
 
-constexpr Option kOptions[] = {
+constexpr Option kEvaluateOptions[] = {
     {"data", "PATH", "a text, or tab-separated pairs for an encoder-decoder"},
     {"task", "NAME", "lm, translate, numbers, copy or reverse (default: by the model)"},
     {"beam", "N", "translate with this many beams (default: 1)"},
     {"encoding", "NAME", "of the text, when not UTF-8"},
 };
-
-constexpr std::array<std::string_view, 5> kTasks = {"lm", "translate", "numbers", "copy",
-                                                    "reverse"};
 
 int64_t beam_count(const Arguments& arguments) {
   return arguments.integer("beam", {1, 1000}).value_or(1);
@@ -151,7 +149,7 @@ void check_model(const models::Model& model, const std::string& task, const std:
                   std::string(wanted));
 }
 
-void run(Session& session) {
+void run_evaluate(Session& session) {
   check_arguments(session.arguments);
   Evaluation evaluation{session, load_model_argument(session), base::ThreadPool(session.threads)};
   const std::string task = task_of(session, evaluation.model());
@@ -181,7 +179,8 @@ void run(Session& session) {
 
 }  // namespace
 
-const Command kEvaluate = {"evaluate", "how good a model is on data", kExamples, kOptions, run,
-                           {"MODEL"}};
+const Command kEvaluate = {"evaluate",        "how good a model is on data",
+                           kEvaluateExamples, kEvaluateOptions,
+                           run_evaluate,      {"MODEL"}};
 
 }  // namespace headlight::cli

@@ -7,7 +7,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr std::string_view kExamples =
+constexpr std::string_view kExplainExamples =
     R"(  headlight explain --text "When you play the game of thrones" --target "you win or you die"
       all 14 steps on a tiny Transformer with random weights; --train trains it first, and shows both
   headlight explain --text "When you play the game of thrones" --only 7 --lang tr
@@ -34,7 +34,7 @@ void write_report(const Explaining& work, Report& report) {
                    [&](base::Output& output) { report.write(output); });
 }
 
-void run(Session& session) {
+void run_explain(Session& session) {
   const ExplainOptions options = read_explain_options(session);
   check_output_place(session.files, options.out);
   base::ThreadPool threads(session.threads);
@@ -55,8 +55,8 @@ void run(Session& session) {
 }  // namespace
 
 const Command kExplain = {
-    "explain", "a sentence through every matrix to the predicted word, and why",
-    kExamples, kExplainOptions,
-    run,       {.name = "MODEL", .required = false}};
+    "explain",        "a sentence through every matrix to the predicted word, and why",
+    kExplainExamples, kExplainOptions,
+    run_explain,      {.name = "MODEL", .required = false}};
 
 }  // namespace headlight::cli

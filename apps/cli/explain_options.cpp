@@ -14,7 +14,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr std::array<Option, 18> kTable = {{
+constexpr std::array<Option, 18> kExplainTable = {{
     {"text", "TEXT", "the sentence to follow; needed"},
     {"target", "TEXT", "what should follow it"},
     {"format", "NAME", "text, json, html or safetensors (default: text)"},
@@ -35,8 +35,8 @@ constexpr std::array<Option, 18> kTable = {{
     {"encoding", "NAME", "of --sentences where it is not UTF-8: cp1254, cp949, ..."},
 }};
 
-[[noreturn]] void refuse(const std::string& option, const std::string& value,
-                         const std::string& why) {
+[[noreturn]] void refuse_value(const std::string& option, const std::string& value,
+                               const std::string& why) {
   throw Error(ErrorKind::usage, option, value.empty() ? "" : io::in_quotes(value), why);
 }
 
@@ -46,7 +46,7 @@ void read_only(const Arguments& arguments, ExplainOptions& options) {
   if (!only) return;
   const std::string source = arguments.source("only");
   for (const std::string& word : split_words(*only, ',')) {
-    if (word.empty()) refuse(source, *only, "has an empty place between commas");
+    if (word.empty()) refuse_value(source, *only, "has an empty place between commas");
     if (word.find_first_not_of("0123456789-") != std::string::npos) {
       options.names.push_back(word);
       continue;
@@ -55,11 +55,11 @@ void read_only(const Arguments& arguments, ExplainOptions& options) {
     const int64_t first = integer_of(source, word.substr(0, dash), {1, kSteps});
     const int64_t last =
         dash == std::string::npos ? first : integer_of(source, word.substr(dash + 1), {1, kSteps});
-    if (last < first) refuse(source, word, "the last step stands before the first");
+    if (last < first) refuse_value(source, word, "the last step stands before the first");
     for (int64_t step = first; step <= last; ++step) options.steps.insert(static_cast<int>(step));
   }
   if (!options.names.empty() && !options.steps.empty()) {
-    refuse(source, *only, "give steps or names of tensors, not both");
+    refuse_value(source, *only, "give steps or names of tensors, not both");
   }
 }
 
@@ -70,7 +70,7 @@ ExplainFormat format_of(const Session& session) {
   const auto format = static_cast<ExplainFormat>(place - kFormats.begin());
   if (!session.json) return format;
   if (session.arguments.has("format") && format != ExplainFormat::json) {
-    refuse("--json", "", "has no meaning with --format " + name);
+    refuse_value("--json", "", "has no meaning with --format " + name);
   }
   return ExplainFormat::json;
 }
@@ -79,8 +79,8 @@ void read_worked(const Session& session, ExplainOptions& options) {
   const Arguments& arguments = session.arguments;
   for (const char* name : {"heads", "head-width", "width", "weights", "sentences", "train"}) {
     if (options.has_model && arguments.has(name)) {
-      refuse(arguments.source(name), "",
-             "is for the small worked model: leave MODEL out, or the option");
+      refuse_value(arguments.source(name), "",
+                   "is for the small worked model: leave MODEL out, or the option");
     }
   }
   constexpr int64_t kMost = 1024;
@@ -89,8 +89,8 @@ void read_worked(const Session& session, ExplainOptions& options) {
   worked.head_width = arguments.integer("head-width", {1, kMost}).value_or(worked.head_width);
   worked.width = arguments.integer("width", {2, kMost}).value_or(worked.width);
   if (worked.width % 2 != 0) {
-    refuse(arguments.source("width"), std::to_string(worked.width),
-           "must be even: sines and cosines come in pairs");
+    refuse_value(arguments.source("width"), std::to_string(worked.width),
+                 "must be even: sines and cosines come in pairs");
   }
   if (arguments.has("seed")) worked.seed = session.seed;
   options.weights = safetensors_path(arguments, "weights");
@@ -100,7 +100,7 @@ void read_worked(const Session& session, ExplainOptions& options) {
 
 }  // namespace
 
-const std::span<const Option> kExplainOptions = kTable;
+const std::span<const Option> kExplainOptions = kExplainTable;
 
 ExplainOptions read_explain_options(const Session& session) {
   const Arguments& arguments = session.arguments;
@@ -108,9 +108,10 @@ ExplainOptions read_explain_options(const Session& session) {
   options.has_model = arguments.has("model");
   const auto text = arguments.text("text");
   if (!text) {
-    refuse("--text", "",
-           "is missing: a sentence, e.g. headlight explain --text \"When you play the game of "
-           "thrones\" --target \"you win or you die\"");
+    refuse_value(
+        "--text", "",
+        "is missing: a sentence, e.g. headlight explain --text \"When you play the game of "
+        "thrones\" --target \"you win or you die\"");
   }
   options.text = *text;
   options.target = arguments.text("target");
@@ -118,7 +119,7 @@ ExplainOptions read_explain_options(const Session& session) {
   options.format = format_of(session);
   options.out = arguments.text("out");
   if (options.format == ExplainFormat::safetensors) {
-    if (!options.out) refuse("--out", "", "is missing: safetensors are written to a file");
+    if (!options.out) refuse_value("--out", "", "is missing: safetensors are written to a file");
     safetensors_path(arguments, "out");
   }
   read_only(arguments, options);

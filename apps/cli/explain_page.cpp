@@ -159,12 +159,8 @@ Json sentence_json(const explain::SentencePair& pair) {
 std::vector<explain::Variant> variants_of(Trace& trace, const models::Model& model) {
   int64_t numbers = 0;
   for (const TracedTensor& tensor : trace.tensors()) numbers += tensor.shape.elements();
-  std::vector<explain::Variant> all;
-  if (numbers > kMostWithVariants) return all;
-  for (const std::string& place : explain::variant_places(trace)) {
-    std::ranges::move(explain::add_variants(trace, model, place), std::back_inserter(all));
-  }
-  return all;
+  if (numbers > kMostWithVariants) return {};
+  return explain::add_variants(trace, model);
 }
 
 // Nothing in the data can end the element that holds it.

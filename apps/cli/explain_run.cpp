@@ -30,17 +30,11 @@ double loss_of(const Explaining& work) {
 }
 
 // A page adds its own.
-std::vector<explain::Variant> variants_of(const Explaining& work, Trace& trace) {
-  std::vector<explain::Variant> all;
+std::vector<explain::Variant> asked_variants(const Explaining& work, Trace& trace) {
   const bool wanted =
       work.subject.worked || !work.options.scale.empty() || !work.options.norm.empty();
-  if (!wanted || work.options.cell || work.options.format == ExplainFormat::html) return all;
-  for (const std::string& place : explain::variant_places(trace)) {
-    for (explain::Variant& variant : explain::add_variants(trace, work.subject.model(), place)) {
-      all.push_back(std::move(variant));
-    }
-  }
-  return all;
+  if (!wanted || work.options.cell || work.options.format == ExplainFormat::html) return {};
+  return explain::add_variants(trace, work.subject.model());
 }
 
 void check_layers(const Explaining& work) {
@@ -78,7 +72,7 @@ Explained explain_run(const Explaining& work, const WorkedTraining* training) {
       {},
       {}};
   if (work.options.cell && !work.options.backward) return run;
-  run.variants = variants_of(work, run.trace);
+  run.variants = asked_variants(work, run.trace);
   run.heads = explain::head_statistics(run.trace);
   run.says = work.subject.says(work.threads);
   if (work.subject.input.batch.targets.defined() && model.has_logits()) run.loss = loss_of(work);

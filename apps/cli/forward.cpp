@@ -12,7 +12,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr std::string_view kExamples =
+constexpr std::string_view kForwardExamples =
     R"(  headlight forward MODEL --ids ids.npy --logits logits.npy
       the model's logits (B,T,V) for ids (B,T)
   headlight forward MODEL --ids ids.npy --targets targets.npy --grads grads.safetensors --json
@@ -25,7 +25,7 @@ constexpr std::string_view kExamples =
 Arrays are .npy, .json (nested lists), .csv (2-D) or .safetensors (x.safetensors:NAME picks one).
 )";
 
-constexpr Option kTable[] = {
+constexpr Option kForwardOptions[] = {
     {"ids", "FILE", "ids that the model reads, (B,T) or (T,); needed"},
     {"source-ids", "FILE", "ids that an encoder-decoder translates, (B,S) or (S,)"},
     {"source-lens", "FILE", "how many of each source count, (B,) (default: all)"},
@@ -97,7 +97,7 @@ void print_text(StandardOutput& output, const ForwardOptions& options,
   if (options.prints_logits()) output.write(array_text("logits", result.logits, "--logits"));
 }
 
-void run(Session& session) {
+void run_forward(Session& session) {
   const ForwardOptions options = read_options(session.arguments);
   for (const auto& place : {options.logits, options.trace, options.grads}) {
     check_output_place(session.files, place);
@@ -117,8 +117,8 @@ void run(Session& session) {
 }  // namespace
 
 const Command kForward = {
-    "forward", "run a model on ids: logits, loss, gradients, every intermediate",
-    kExamples, kTable,
-    run,       {.name = "MODEL"}};
+    "forward",        "run a model on ids: logits, loss, gradients, every intermediate",
+    kForwardExamples, kForwardOptions,
+    run_forward,      {.name = "MODEL"}};
 
 }  // namespace headlight::cli

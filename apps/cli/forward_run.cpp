@@ -14,7 +14,8 @@ using base::Error;
 using base::ErrorKind;
 using tensor::Tensor;
 
-[[noreturn]] void refuse(std::string_view what, std::string_view where, const std::string& why) {
+[[noreturn]] void refuse_ids(std::string_view what, std::string_view where,
+                             const std::string& why) {
   throw Error(ErrorKind::bad_input, what, where, why);
 }
 
@@ -23,31 +24,31 @@ Tensor read_ids(base::FileSystem& files, const char* option, const std::string& 
                 bool& is_one) {
   const Tensor ids = io::as_int64(io::read_array(files, place), option).contiguous();
   if (ids.rank() != 1 && ids.rank() != 2) {
-    refuse(option, place, "shape is " + ids.shape().text() + ", (T,) or (B,T) is needed");
+    refuse_ids(option, place, "shape is " + ids.shape().text() + ", (T,) or (B,T) is needed");
   }
-  if (ids.elements() == 0) refuse(option, place, "shape is " + ids.shape().text() + ", no ids");
+  if (ids.elements() == 0) refuse_ids(option, place, "shape is " + ids.shape().text() + ", no ids");
   is_one = ids.rank() == 1;
   return is_one ? ids.reshaped({1, ids.size(0)}) : ids;
 }
 
 void check_lens(const Tensor& lens, const Tensor& ids, const std::string& place) {
-  if (!ids.defined()) refuse("--source-lens", place, "needs --source-ids");
+  if (!ids.defined()) refuse_ids("--source-lens", place, "needs --source-ids");
   if (lens.shape() != tensor::Shape{ids.size(0)}) {
-    refuse("--source-lens", place,
-           "shape is " + lens.shape().text() + ", there are " + std::to_string(ids.size(0)) +
-               " sources");
+    refuse_ids("--source-lens", place,
+               "shape is " + lens.shape().text() + ", there are " + std::to_string(ids.size(0)) +
+                   " sources");
   }
 }
 
 void check_targets(const Tensor& targets, const Tensor& ids, const std::string& place) {
   if (targets.shape() != ids.shape()) {
-    refuse("--targets", place,
-           "shape is " + targets.shape().text() + ", the ids are " + ids.shape().text());
+    refuse_ids("--targets", place,
+               "shape is " + targets.shape().text() + ", the ids are " + ids.shape().text());
   }
   const int64_t* numbers = targets.data<int64_t>();
   if (std::all_of(numbers, numbers + targets.elements(), [](int64_t id) { return id == -1; })) {
-    refuse("--targets", place,
-           "all " + std::to_string(targets.elements()) + " are -1, none counts for the loss");
+    refuse_ids("--targets", place,
+               "all " + std::to_string(targets.elements()) + " are -1, none counts for the loss");
   }
 }
 
@@ -95,7 +96,7 @@ ForwardResult run_forward(base::ThreadPool& threads, const ForwardOptions& optio
   HeadsOff heads_off(options.heads_off, model);
   tensor::Arena arena;
   autograd::Tape tape;
-  Trace trace(options.only);
+  NamedTrace trace(options.only);
   Context context{.threads = threads,
                   .arena = arena,
                   .tape = options.grads ? &tape : nullptr,

@@ -12,7 +12,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr std::string_view kExamples =
+constexpr std::string_view kGenerateExamples =
     R"(  headlight generate MODEL --prompt "To be, or"
       the likeliest continuation, as it comes
   headlight generate MODEL --prompt-file start.txt --max-new-tokens 500 --temperature 0.8 --top-k 40
@@ -29,7 +29,7 @@ Greedy by default; --top-k, --top-p and --min-p alone sample at temperature 1. B
 with --beam "score" and "hypotheses":[{"ids":[],"text":"","log_probability":0,"stopped":"","score":0}], the best first.
 )";
 
-constexpr Option kOptions[] = {
+constexpr Option kGenerateOptions[] = {
     {"prompt", "TEXT", "what to continue (default: standard input)"},
     {"prompt-file", "FILE", "the same from a file"},
     {"prompt-ids", "1,2,3", "the same as ids; needs no tokenizer"},
@@ -180,7 +180,7 @@ void print_as_it_comes(Session& session, autograd::Context& context, const Gener
   session.output.write(io::json_text(document) + "\n");
 }
 
-void run(Session& session) {
+void run_generate(Session& session) {
   const GenerateSettings settings = read_settings(session);
   const LoadedModel loaded = load_model_argument(session);
   if (loaded.model->type() != "gpt2") {
@@ -218,7 +218,8 @@ void run(Session& session) {
 
 }  // namespace
 
-const Command kGenerate = {
-    "generate", "what a model writes after a prompt", kExamples, kOptions, run, {.name = "MODEL"}};
+const Command kGenerate = {"generate",        "what a model writes after a prompt",
+                           kGenerateExamples, kGenerateOptions,
+                           run_generate,      {.name = "MODEL"}};
 
 }  // namespace headlight::cli

@@ -9,7 +9,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr std::string_view kExamples =
+constexpr std::string_view kInfoExamples =
     R"(  headlight info
       names of the models that come with the program
   headlight info MODEL
@@ -135,7 +135,7 @@ void list_embedded(Session& session) {
   for (const std::string& name : names) session.output.write(name + "\n");
 }
 
-void run(Session& session) {
+void run_info(Session& session) {
   if (!session.arguments.has("model")) {
     list_embedded(session);
     return;
@@ -147,7 +147,7 @@ void run(Session& session) {
 
 }  // namespace
 
-const Command kInfo = {"info", "what a model directory holds",      kExamples, {},
-                       run,    {.name = "MODEL", .required = false}};
+const Command kInfo = {"info",   "what a model directory holds",      kInfoExamples, {},
+                       run_info, {.name = "MODEL", .required = false}};
 
 }  // namespace headlight::cli

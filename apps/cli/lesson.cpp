@@ -14,7 +14,7 @@ using base::Error;
 using base::ErrorKind;
 using explain::Catalogue;
 
-constexpr std::string_view kExamples =
+constexpr std::string_view kLessonExamples =
     R"(  headlight lesson steps
       self-attention on three inputs, with numbers that can be computed by hand (Turkish)
   headlight lesson nanogpt --lang en
@@ -29,7 +29,7 @@ The lessons: nanogpt (Azerbaijani), steps, d2l and transformer (Turkish), from-s
 "","shape":[],"values":[]}]}]}; arrays of more than 100000 numbers have a shape and no values.
 )";
 
-constexpr Option kOptions[] = {{"step", "N", "show this step alone"}};
+constexpr Option kLessonOptions[] = {{"step", "N", "show this step alone"}};
 
 constexpr int64_t kMostElements = 100'000;
 
@@ -74,7 +74,7 @@ void print_json(Session& session, const Catalogue& catalogue, const Lesson& less
   session.output.write(io::json_text(document) + "\n");
 }
 
-void run(Session& session) {
+void run_lesson(Session& session) {
   const Lesson& lesson = lesson_called(session.arguments.text("lesson").value());
   const auto wanted = session.arguments.integer("step", {1, 99});
   const Catalogue& catalogue =
@@ -146,8 +146,9 @@ autograd::Value leaf(const tensor::Shape& shape, const std::vector<float>& numbe
   return autograd::Value::leaf(tensor::Tensor::of(shape, numbers));
 }
 
-const Command kLesson = {"lesson",  "follow one of five tutorials on attention, with their numbers",
-                         kExamples, kOptions,
-                         run,       {.name = "LESSON"}};
+const Command kLesson = {
+    "lesson",        "follow one of five tutorials on attention, with their numbers",
+    kLessonExamples, kLessonOptions,
+    run_lesson,      {.name = "LESSON"}};
 
 }  // namespace headlight::cli

@@ -11,12 +11,12 @@ namespace {
 using autograd::Value;
 using tensor::Tensor;
 
-constexpr int64_t kWidth = 100;
-constexpr int64_t kHeads = 5;
+constexpr int64_t kD2lWidth = 100;
+constexpr int64_t kD2lHeads = 5;
 
 nn::MultiHeadAttention module_of(uint64_t seed) {
-  nn::MultiHeadAttention attention({.query_width = kWidth,
-                                    .heads = kHeads,
+  nn::MultiHeadAttention attention({.query_width = kD2lWidth,
+                                    .heads = kD2lHeads,
                                     .qkv_bias = false,
                                     .out_bias = false,
                                     .weight_dropout = 0.5F,
@@ -55,14 +55,14 @@ ShownStep silent_heads(LessonRoom& room) {
   tensor::Arena arena;
   autograd::Context context{.threads = room.threads, .arena = arena};
   nn::MultiHeadAttention attention = module_of(room.seed);
-  const Value x = Value::leaf(drawn_numbers({1, 4, kWidth}, room.seed, "x"));
+  const Value x = Value::leaf(drawn_numbers({1, 4, kD2lWidth}, room.seed, "x"));
   const Tensor whole = attention.forward(context, x).data().contiguous();
   ShownStep step = lesson_step(room, "d2l", 6);
   ShownTable table{{{room.catalogue.text("label.head"), room.catalogue.text("label.change")}}};
-  for (int64_t head = 0; head < kHeads; ++head) {
-    std::vector<float> gates(kHeads, 1.0F);
+  for (int64_t head = 0; head < kD2lHeads; ++head) {
+    std::vector<float> gates(kD2lHeads, 1.0F);
     gates[static_cast<size_t>(head)] = 0;
-    attention.set_gates(leaf({kHeads}, gates));
+    attention.set_gates(leaf({kD2lHeads}, gates));
     const Tensor without = attention.forward(context, x).data().contiguous();
     double moved = 0, length = 0;
     for (int64_t i = 0; i < whole.elements(); ++i) {
@@ -85,8 +85,8 @@ std::vector<ShownStep> d2l_lesson(LessonRoom& room) {
   Sight sight;
   autograd::Context context{.threads = room.threads, .arena = arena, .observer = &sight};
   const nn::MultiHeadAttention attention = module_of(room.seed);
-  const Value queries = Value::leaf(ones_of({2, 4, kWidth}));
-  const Value pairs = Value::leaf(ones_of({2, 6, kWidth}));
+  const Value queries = Value::leaf(ones_of({2, 4, kD2lWidth}));
+  const Value pairs = Value::leaf(ones_of({2, 6, kD2lWidth}));
   const Tensor lengths = Tensor::of({2}, std::vector<int64_t>{3, 2});
   const Value output = attention.forward(context, queries, pairs, pairs, {.valid_lens = lengths});
 

@@ -14,11 +14,11 @@ using tensor::Tensor;
 
 constexpr int64_t kBatch = 16;
 constexpr int64_t kLength = 128;
-constexpr int64_t kWidth = 512;
-constexpr int64_t kHeads = 8;
+constexpr int64_t kScratchWidth = 512;
+constexpr int64_t kScratchHeads = 8;
 
 nn::MultiHeadAttentionOptions options_with(int64_t heads) {
-  return {.query_width = kWidth,
+  return {.query_width = kScratchWidth,
           .heads = heads,
           .qkv_bias = false,
           .names = nn::names_of(nn::AttentionLayout::named)};
@@ -60,15 +60,15 @@ ShownStep small_mask(LessonRoom& room) {
 ShownStep saturation(LessonRoom& room) {
   constexpr int64_t kKeys = 8;
   tensor::Arena arena;
-  const Value query = Value::leaf(drawn_numbers({1, 1, kWidth}, room.seed, "query"));
-  const Value keys = Value::leaf(drawn_numbers({1, kKeys, kWidth}, room.seed, "keys"));
+  const Value query = Value::leaf(drawn_numbers({1, 1, kScratchWidth}, room.seed, "query"));
+  const Value keys = Value::leaf(drawn_numbers({1, kKeys, kScratchWidth}, room.seed, "keys"));
   ShownStep step = lesson_step(room, "from-scratch", 5);
   const explain::Catalogue& catalogue = room.catalogue;
   ShownTable table{{{"", catalogue.text("label.largest")}}};
   const auto attend = [&](bool scaled) {
     Sight sight;
     autograd::Context context{.threads = room.threads, .arena = arena, .observer = &sight};
-    const float scale = scaled ? 1 / std::sqrt(static_cast<float>(kWidth)) : 1.0F;
+    const float scale = scaled ? 1 / std::sqrt(static_cast<float>(kScratchWidth)) : 1.0F;
     autograd::attention(context, query, keys, keys, {.scale = scale});
     const Tensor weights = sight.at("weights").reshaped({1, kKeys});
     const std::string name = scaled ? "scaled" : "unscaled";
@@ -96,9 +96,9 @@ std::vector<ShownStep> from_scratch_lesson(LessonRoom& room) {
   tensor::Arena arena;
   Sight sight;
   autograd::Context context{.threads = room.threads, .arena = arena, .observer = &sight};
-  const nn::MultiHeadAttention attention(options_with(kHeads));
+  const nn::MultiHeadAttention attention(options_with(kScratchHeads));
   nn::draw_xavier_uniform(attention.parameters(), room.seed);
-  const Value x = Value::leaf(drawn_numbers({kBatch, kLength, kWidth}, room.seed, "x"));
+  const Value x = Value::leaf(drawn_numbers({kBatch, kLength, kScratchWidth}, room.seed, "x"));
   const Value output = attention.forward(context, x, {.causal = true});
   const auto array = [&](const char* name) {
     ShownArray shown = lesson_array(room, name, name, sight.at(name));

@@ -12,8 +12,8 @@ namespace {
 using autograd::Value;
 using tensor::Tensor;
 
-constexpr int64_t kWidth = 768;
-constexpr int64_t kHeads = 12;
+constexpr int64_t kNanoWidth = 768;
+constexpr int64_t kNanoHeads = 12;
 constexpr float kDeviation = 0.02F;  // nanoGPT's
 constexpr std::string_view kSentence = "Azərbaycanın gözəl paytaxtı Bakıdır.";
 
@@ -52,11 +52,11 @@ ShownStep measured(LessonRoom& room) {
   constexpr int64_t kRows = 64;
   tensor::Arena arena;
   autograd::Context context{.threads = room.threads, .arena = arena};
-  const Value x = Value::leaf(drawn_numbers({1, kRows, kWidth}, room.seed, "x"));
-  const nn::Linear fused("fused", {.inputs = kWidth, .outputs = 3 * kWidth});
+  const Value x = Value::leaf(drawn_numbers({1, kRows, kNanoWidth}, room.seed, "x"));
+  const nn::Linear fused("fused", {.inputs = kNanoWidth, .outputs = 3 * kNanoWidth});
   std::vector<nn::Linear> separate;
   for (const char* name : {"query", "key", "value"}) {
-    separate.emplace_back(name, nn::LinearOptions{.inputs = kWidth, .outputs = kWidth});
+    separate.emplace_back(name, nn::LinearOptions{.inputs = kNanoWidth, .outputs = kNanoWidth});
     nn::draw_normal(separate.back().parameters(), room.seed, kDeviation);
   }
   nn::draw_normal(fused.parameters(), room.seed, kDeviation);
@@ -93,10 +93,10 @@ std::vector<ShownStep> nanogpt_lesson(LessonRoom& room) {
   tensor::Arena arena;
   Sight sight;
   autograd::Context context{.threads = room.threads, .arena = arena, .observer = &sight};
-  const nn::MultiHeadAttention attention({.query_width = kWidth, .heads = kHeads});
+  const nn::MultiHeadAttention attention({.query_width = kNanoWidth, .heads = kNanoHeads});
   nn::draw_normal(attention.parameters(), room.seed, kDeviation);
   const auto length = static_cast<int64_t>(sentence_words().size());
-  const Value x = Value::leaf(drawn_numbers({1, length, kWidth}, room.seed, "sentence"));
+  const Value x = Value::leaf(drawn_numbers({1, length, kNanoWidth}, room.seed, "sentence"));
   const Value output = attention.forward(context, x, {.causal = true});
 
   std::vector<ShownStep> steps;

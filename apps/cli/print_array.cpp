@@ -12,11 +12,11 @@
 namespace headlight::cli {
 namespace {
 
-constexpr int64_t kMostRows = 16;
-constexpr int64_t kMostColumns = 12;
-constexpr int64_t kMostMatrices = 8;
+constexpr int64_t kPrintedRows = 16;
+constexpr int64_t kPrintedColumns = 12;
+constexpr int64_t kPrintedMatrices = 8;
 
-std::vector<int64_t> shown(int64_t count, int64_t most) {
+std::vector<int64_t> both_ends(int64_t count, int64_t most) {
   return shown_indices(count, most, most / 2 - 1, most / 2 - 1);
 }
 
@@ -83,16 +83,17 @@ std::string array_text(const std::string& name, const tensor::Tensor& array,
   const int64_t width = array.size(-1);
   int64_t matrices = 1;
   for (int axis = 0; axis < array.rank() - 2; ++axis) matrices *= array.size(axis);
-  const bool is_whole = height <= kMostRows && width <= kMostColumns && matrices <= kMostMatrices;
+  const bool is_whole =
+      height <= kPrintedRows && width <= kPrintedColumns && matrices <= kPrintedMatrices;
   const std::chars_format format = format_for(array);
   std::string text = name + " " + array.shape().text();
   text +=
       is_whole ? "\n" : "  (abbreviated: " + file_option + " FILE or --json gives every number)\n";
-  for (const int64_t index : shown(matrices, kMostMatrices)) {
+  for (const int64_t index : both_ends(matrices, kPrintedMatrices)) {
     if (array.rank() > 2) text += index == kGap ? "...\n" : index_text(array.shape(), index) + "\n";
     if (index == kGap) continue;
     text += matrix_text({array.data<float>() + index * height * width, width},
-                        shown(height, kMostRows), shown(width, kMostColumns), format);
+                        both_ends(height, kPrintedRows), both_ends(width, kPrintedColumns), format);
   }
   return text;
 }

@@ -13,7 +13,7 @@
 namespace headlight::cli {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_input(const std::string& why) {
   throw base::Error(base::ErrorKind::bad_input, "standard input", "", why);
 }
 
@@ -28,14 +28,14 @@ std::string read_some_of_standard_input() {
       pollfd wait{STDIN_FILENO, POLLIN, 0};
       poll(&wait, 1, -1);
     } else if (errno != EINTR) {
-      refuse(strerrordesc_np(errno));
+      refuse_input(strerrordesc_np(errno));
     }
   }
 }
 
 void check_input_size(size_t bytes) {
   constexpr size_t kLimit = size_t{1} << 30;
-  if (bytes > kLimit) refuse("more than " + std::to_string(kLimit) + " bytes");
+  if (bytes > kLimit) refuse_input("more than " + std::to_string(kLimit) + " bytes");
 }
 
 std::string read_standard_input() {

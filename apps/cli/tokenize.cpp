@@ -8,7 +8,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr std::string_view kExamples =
+constexpr std::string_view kTokenizeExamples =
     R"(  headlight tokenize MODEL --text "Hello world"
       a line per token: its id and the token
   headlight tokenize tokenizer.json --json < text.txt
@@ -20,7 +20,7 @@ MODEL is a model directory, a folder with a tokenizer, or a file: tokenizer.json
 (beside vocab.bpe) or vocab.txt. Text becomes a special token such as <|endoftext|> only with --special.
 )";
 
-constexpr Option kOptions[] = {
+constexpr Option kTokenizeOptions[] = {
     {"text", "TEXT", "the text (default: standard input)"},
     {"decode", "1,2,3", "the other way: the text of these ids"},
     {"special", "", "the text of a special token becomes that token"},
@@ -54,7 +54,7 @@ void print_tokens(Session& session, const text::Tokenizer& tokenizer,
   }
 }
 
-void run(Session& session) {
+void run_tokenize(Session& session) {
   const Arguments& arguments = session.arguments;
   check_together(arguments);
   std::vector<int64_t> ids;
@@ -81,7 +81,8 @@ void run(Session& session) {
 
 }  // namespace
 
-const Command kTokenize = {
-    "tokenize", "tokens and ids of a text, and back", kExamples, kOptions, run, {.name = "MODEL"}};
+const Command kTokenize = {"tokenize",        "tokens and ids of a text, and back",
+                           kTokenizeExamples, kTokenizeOptions,
+                           run_tokenize,      {.name = "MODEL"}};
 
 }  // namespace headlight::cli

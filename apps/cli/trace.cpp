@@ -12,7 +12,7 @@ constexpr double kWeightedValuesLimit = 64e6;
 
 }  // namespace
 
-bool Trace::wants(std::string_view place) {
+bool NamedTrace::wants(std::string_view place) {
   if (!only_.empty()) {
     asked_.emplace(place);
     return only_.contains(std::string(place));
@@ -28,20 +28,20 @@ bool Trace::wants(std::string_view place) {
 }
 
 // (B, H, T, S, E); query (B, H, T, D) and value (B, Hkv, S, E) are shown before anything else.
-double Trace::weighted_values_bytes(const std::string& prefix) const {
+double NamedTrace::weighted_values_bytes(const std::string& prefix) const {
   const Tensor& query = tensors_.at(prefix + "query");
   const Tensor& value = tensors_.at(prefix + "value");
   const auto rows = static_cast<double>(query.size(0) * query.size(1) * query.size(2));
   return rows * static_cast<double>(value.size(2) * value.size(3)) * sizeof(float);
 }
 
-std::vector<io::NamedTensor> Trace::tensors() const {
+std::vector<io::NamedTensor> NamedTrace::tensors() const {
   std::vector<io::NamedTensor> list;
   for (const auto& [name, tensor] : tensors_) list.push_back({name, tensor});
   return list;
 }
 
-void Trace::check_all_seen() const {
+void NamedTrace::check_all_seen() const {
   for (const std::string& name : only_) {
     if (tensors_.contains(name)) continue;
     const std::vector<std::string_view> places(asked_.begin(), asked_.end());

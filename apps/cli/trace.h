@@ -1,4 +1,4 @@
-// Trace: an observer that keeps what the command line's contract names.
+// NamedTrace: an observer that keeps what the command line's contract names.
 #pragma once
 
 #include <map>
@@ -14,9 +14,9 @@ namespace headlight::cli {
 
 // Keeps the whole tensors of all places (weighted values below 64 MB), or only the places named,
 // which may be of one head: "decoder.0.self.head.2.weights". What it does not keep is not computed.
-class Trace : public autograd::Observer {
+class NamedTrace : public autograd::Observer {
  public:
-  explicit Trace(std::set<std::string> only = {}) : only_(std::move(only)) {}
+  explicit NamedTrace(std::set<std::string> only = {}) : only_(std::move(only)) {}
 
   bool wants(std::string_view place) override;
   void see(std::string_view place, const tensor::Tensor& values) override { put(place, values); }

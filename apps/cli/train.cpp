@@ -15,7 +15,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr std::string_view kExamples =
+constexpr std::string_view kTrainExamples =
     R"(  headlight train --task lm --data shakespeare.txt --preset shakespeare-char-cpu --out shakespeare
       a small GPT on a text, letter by letter, in two minutes
   headlight train --task translate --data pairs.tsv --tokenizer bpe:8000 --out en-tr
@@ -35,8 +35,9 @@ std::string run_file(const std::string& folder) { return folder + "/run.json"; }
 std::optional<io::Json> earlier_run(Session& session, const std::string& folder, bool resumes) {
   if (!base::exists(session.files, folder)) return std::nullopt;
   if (!resumes) {
-    throw Error(ErrorKind::bad_input, "--out", folder,
-                "is there already; --resume goes on with its run, another name starts a new one");
+    throw Error(
+        ErrorKind::bad_input, "--out", folder,
+        "is there already; --resume goes on with its run_train, another name starts a new one");
   }
   if (base::exists(session.files, run_file(folder)))
     return io::read_json(session.files, run_file(folder));
@@ -187,14 +188,14 @@ class Training {
   train::Checkpoints checkpoints_;
 };
 
-void run(Session& session) {
+void run_train(Session& session) {
   const auto folder = session.arguments.text("out");
   if (!folder) throw Error(ErrorKind::usage, "--out", "", "is missing: --out DIR");
   const auto before = earlier_run(session, *folder, session.arguments.has("resume"));
   const TrainSettings settings =
       read_train_settings(session.arguments, session.files, before ? &*before : nullptr);
   const io::Json run = settings_json(settings);
-  if (before) check_unchanged(*before, run, run_file(*folder));
+  if (before) check_unchanged(*before, run_train, run_file(*folder));
   check_writable(session.files, *folder);
   TrainSetup setup = make_train_setup(session.files, settings);
   if (before) check_data(*before, setup, run_file(*folder));
@@ -204,6 +205,7 @@ void run(Session& session) {
 
 }  // namespace
 
-const Command kTrain = {"train", "train a model on your own data", kExamples, kTrainOptions, run};
+const Command kTrain = {"train", "train a model on your own data", kTrainExamples, kTrainOptions,
+                        run_train};
 
 }  // namespace headlight::cli

@@ -9,14 +9,13 @@ using Values = std::pair<std::string_view, std::string_view>;
 
 constexpr int64_t kMany = int64_t{1} << 40;
 constexpr int64_t kWide = int64_t{1} << 20;
-constexpr std::string_view kTasks[] = {"lm", "translate", "numbers", "copy", "reverse"};
 constexpr std::string_view kNorms[] = {"pre", "post"};
 constexpr std::string_view kPositions[] = {"learned", "sinusoidal"};
 constexpr std::string_view kActivations[] = {"gelu", "gelu_new", "relu"};
 constexpr std::string_view kOptimizers[] = {"adamw", "adam", "sgd"};
 constexpr std::string_view kSchedules[] = {"cosine", "noam", "inverse_sqrt", "constant"};
 
-constexpr Key kTable[] = {
+constexpr Key kKeyTable[] = {
     {{"preset", "NAME", "tiny, shakespeare-char-cpu, transformer-base, gpt2 or numbers"},
      TextKey{&S::preset}},
     {{"task", "NAME", "lm, translate, numbers, copy or reverse"}, ChoiceKey{&S::task, kTasks}},
@@ -180,7 +179,7 @@ constexpr Preset kTaskTable[] = {{"lm", kLmDefaults},
 
 }  // namespace
 
-const std::span<const Key> kKeys = kTable;
+const std::span<const Key> kKeys = kKeyTable;
 const std::span<const Preset> kPresets = kPresetTable;
 
 const Preset& task_defaults(std::string_view task) {
@@ -199,10 +198,10 @@ constexpr Option kOthers[] = {
     {"resume", "", "go on with the run in --out"},
 };
 constexpr auto kAll = [] {
-  std::array<Option, std::size(kOthers) + std::size(kTable)> all{};
+  std::array<Option, std::size(kOthers) + std::size(kKeyTable)> all{};
   size_t count = 0;
   for (const Option& option : kOthers) all[count++] = option;
-  for (const Key& key : kTable) all[count++] = key.option;
+  for (const Key& key : kKeyTable) all[count++] = key.option;
   return all;
 }();
 

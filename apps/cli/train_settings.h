@@ -2,12 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/cli/arguments.h"
 #include "headlight/io/io.h"
 
 namespace headlight::cli {
+
+inline constexpr std::string_view kTasks[] = {"lm", "translate", "numbers", "copy", "reverse"};
 
 struct TrainSettings {
   std::string preset, task, data, valid, source, target, tokenizer, init, encoding;

@@ -9,7 +9,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr std::string_view kExamples =
+constexpr std::string_view kTranslateExamples =
     R"(  headlight translate MODEL --text "How are you?"
       one sentence
   headlight translate MODEL --beam 4 < sentences.txt > translations.txt
@@ -23,7 +23,7 @@ Greedy by default; beam scores are log p / length^A, the end counted.
 and "hypotheses":[{"ids":[],"text":"","log_probability":0,"stopped":"","score":0}], the best first.
 )";
 
-constexpr Option kOptions[] = {
+constexpr Option kTranslateOptions[] = {
     {"text", "TEXT", "what to translate (default: standard input, a sentence a line)"},
     {"beam", "N", "search with N beams for the likeliest translation"},
     {"length-penalty", "A", "of beam scores (default: 1)"},
@@ -119,7 +119,7 @@ class Translator {
   tensor::Arena arena_;
 };
 
-void run(Session& session) {
+void run_translate(Session& session) {
   TextLines lines(session.arguments);
   const TranslateSettings settings{
       .search = read_search_options(session.arguments),
@@ -138,8 +138,8 @@ void run(Session& session) {
 
 }  // namespace
 
-const Command kTranslate = {"translate", "what an encoder-decoder writes for each line",
-                            kExamples,   kOptions,
-                            run,         {.name = "MODEL"}};
+const Command kTranslate = {"translate",        "what an encoder-decoder writes for each line",
+                            kTranslateExamples, kTranslateOptions,
+                            run_translate,      {.name = "MODEL"}};
 
 }  // namespace headlight::cli

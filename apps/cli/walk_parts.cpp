@@ -16,7 +16,7 @@ using explain::Trace;
 using tensor::Tensor;
 
 constexpr size_t kMostTerms = 40;
-constexpr size_t kMostHeads = 24;
+constexpr size_t kMostShownHeads = 24;
 
 // Digits of data: always with a point.
 std::string digits_of(double value) {
@@ -236,7 +236,7 @@ ShownStep heads_step(const Walk& walk, const std::vector<explain::HeadStatistics
   int64_t rows = 0, columns = 0;  // of the largest drawing
   for (const explain::HeadStatistics& head : heads) {
     difference = std::max(difference, head.output_difference);
-    if (table.lines.size() > kMostHeads) continue;
+    if (table.lines.size() > kMostShownHeads) continue;
     const std::string role = catalogue.text("role." + std::string(name_of(head.role)));
     table.lines.push_back({head.name(), role, catalogue.number(head.measure, 2),
                            catalogue.number(head.entropy, 3),
@@ -261,9 +261,9 @@ ShownStep heads_step(const Walk& walk, const std::vector<explain::HeadStatistics
                                             {"columns", beyond(columns)},
                                             {"all_columns", std::to_string(columns)}}));
   }
-  if (heads.size() > kMostHeads) {
+  if (heads.size() > kMostShownHeads) {
     step.afterwards.push_back(catalogue.text(
-        "message.left_out_matrices", {{"matrices", std::to_string(heads.size() - kMostHeads)},
+        "message.left_out_matrices", {{"matrices", std::to_string(heads.size() - kMostShownHeads)},
                                       {"all_matrices", std::to_string(heads.size())}}));
   }
   step.afterwards.push_back(

@@ -18,7 +18,7 @@ using base::ErrorKind;
 using tensor::DType;
 using tensor::Tensor;
 
-[[noreturn]] void refuse(const std::string& where, const std::string& why) {
+[[noreturn]] void refuse_walk(const std::string& where, const std::string& why) {
   throw Error(ErrorKind::bad_input, "backward walk", where, why);
 }
 
@@ -106,13 +106,13 @@ class Walk {
   void check() const {
     const TracedTensor& tensor = trace_.at(result_.weight.name);
     if (tensor.operation != Operation::parameter) {
-      refuse(tensor.name, "is no parameter: only what is learned is changed");
+      refuse_walk(tensor.name, "is no parameter: only what is learned is changed");
     }
     if (!trace_.input().batch.targets.defined()) {
-      refuse("target", "there is none: without it there is no error to learn from");
+      refuse_walk("target", "there is none: without it there is no error to learn from");
     }
     if (options_.optimizer.kind != optim::OptimizerKind::adamw) {
-      refuse("optimizer", "only adamw's steps are shown");
+      refuse_walk("optimizer", "only adamw's steps are shown");
     }
   }
 
@@ -131,7 +131,7 @@ class Walk {
         ++result_.target_count;
       }
     }
-    if (result_.target_count == 0) refuse("target", "none of the ids is known");
+    if (result_.target_count == 0) refuse_walk("target", "none of the ids is known");
     result_.error = error;
   }
 

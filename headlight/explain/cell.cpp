@@ -10,7 +10,7 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-[[noreturn]] void refuse(std::string_view text, const std::string& why) {
+[[noreturn]] void refuse_cell(std::string_view text, const std::string& why) {
   throw Error(ErrorKind::bad_input, "cell", io::in_quotes(text), why);
 }
 
@@ -53,11 +53,11 @@ TensorSelection parse_tensor(const Trace& trace, std::string_view name) {
   const std::string whole = std::string(name.substr(0, head)) + std::string(name.substr(dot));
   const TracedTensor& tensor = trace.at(whole);
   const std::optional<int64_t> index = whole_number(name.substr(number, dot - number));
-  if (tensor.head_axis() < 0) refuse(name, whole + " has no heads");
+  if (tensor.head_axis() < 0) refuse_cell(name, whole + " has no heads");
   const int64_t heads = tensor.shape[tensor.head_axis()];
   if (!index || *index < 0 || *index >= heads) {
-    refuse(name, "head " + std::string(name.substr(number, dot - number)) +
-                     " is not within 0 and " + std::to_string(heads - 1));
+    refuse_cell(name, "head " + std::string(name.substr(number, dot - number)) +
+                          " is not within 0 and " + std::to_string(heads - 1));
   }
   return {whole, *index};
 }
@@ -65,29 +65,29 @@ TensorSelection parse_tensor(const Trace& trace, std::string_view name) {
 CellReference parse_cell(const Trace& trace, std::string_view text) {
   const size_t open = text.find('[');
   if (open == std::string_view::npos || !text.ends_with(']')) {
-    refuse(text,
-           "a name and numbers in brackets are expected, e.g. "
-           "encoder.0.self.head.2.scores[3,5]");
+    refuse_cell(text,
+                "a name and numbers in brackets are expected, e.g. "
+                "encoder.0.self.head.2.scores[3,5]");
   }
   const TensorSelection selection = parse_tensor(trace, text.substr(0, open));
   const TracedTensor& tensor = trace.at(selection.name);
   std::optional<std::vector<int64_t>> index =
       numbers(text.substr(open + 1, text.size() - open - 2));
-  if (!index) refuse(text, "whole numbers with commas are expected in the brackets");
+  if (!index) refuse_cell(text, "whole numbers with commas are expected in the brackets");
   const size_t rank = static_cast<size_t>(tensor.shape.rank()) - (selection.head >= 0 ? 1 : 0);
   const bool left_out = has_batch(tensor) && tensor.shape[0] == 1 && index->size() + 1 == rank;
   if (left_out) index->insert(index->begin(), 0);
   if (index->size() != rank) {
-    refuse(text, std::to_string(index->size()) + " numbers for " + selection.name +
-                     ", whose shape is " + tensor.shape.text());
+    refuse_cell(text, std::to_string(index->size()) + " numbers for " + selection.name +
+                          ", whose shape is " + tensor.shape.text());
   }
   if (selection.head >= 0) index->insert(index->begin() + tensor.head_axis(), selection.head);
   for (size_t axis = 0; axis < index->size(); ++axis) {
     const int64_t size = tensor.shape[static_cast<int>(axis)];
     if ((*index)[axis] >= 0 && (*index)[axis] < size) continue;
-    refuse(text, "index " + std::to_string((*index)[axis]) + " is not within 0 and " +
-                     std::to_string(size - 1) + ", the shape of " + selection.name + " is " +
-                     tensor.shape.text());
+    refuse_cell(text, "index " + std::to_string((*index)[axis]) + " is not within 0 and " +
+                          std::to_string(size - 1) + ", the shape of " + selection.name + " is " +
+                          tensor.shape.text());
   }
   return {selection.name, *std::move(index)};
 }

@@ -13,7 +13,7 @@ using base::ErrorKind;
 using tensor::Tensor;
 using Ids = std::vector<int64_t>;
 
-[[noreturn]] void refuse(const std::string& where, const std::string& why) {
+[[noreturn]] void refuse_input(const std::string& where, const std::string& why) {
   throw Error(ErrorKind::bad_input, "explain", where, why);
 }
 
@@ -25,15 +25,16 @@ void check_known(const text::Tokenizer& tokenizer, const char* which, const std:
   for (size_t i = 0; i < std::min(unknown.size(), kMost); ++i) {
     list += (i > 0 ? ", " : "") + io::in_quotes(unknown[i]);
   }
-  refuse(which, std::to_string(unknown.size()) + (unknown.size() == 1 ? " word is" : " words are") +
-                    " not in the vocabulary: " + list + (unknown.size() > kMost ? ", ..." : ""));
+  refuse_input(which,
+               std::to_string(unknown.size()) + (unknown.size() == 1 ? " word is" : " words are") +
+                   " not in the vocabulary: " + list + (unknown.size() > kMost ? ", ..." : ""));
 }
 
 Ids encoded(const text::Tokenizer& tokenizer, const char* which, const std::string& text,
             text::EncodeOptions options) {
   check_known(tokenizer, which, text);
   if (tokenizer.encode(text, {.special = options.special}).empty()) {
-    refuse(which, "is empty: there is nothing to explain");
+    refuse_input(which, "is empty: there is nothing to explain");
   }
   return tokenizer.encode(text, options);
 }
@@ -41,8 +42,8 @@ Ids encoded(const text::Tokenizer& tokenizer, const char* which, const std::stri
 void check_length(const models::Model& model, const char* which, const Ids& ids) {
   const auto length = static_cast<int64_t>(ids.size());
   if (length <= model.context_length()) return;
-  refuse(which, "has " + std::to_string(length) + " tokens, the model reads at most " +
-                    std::to_string(model.context_length()));
+  refuse_input(which, "has " + std::to_string(length) + " tokens, the model reads at most " +
+                          std::to_string(model.context_length()));
 }
 
 Tensor row_of(const Ids& ids) { return Tensor::of({1, static_cast<int64_t>(ids.size())}, ids); }
@@ -65,7 +66,7 @@ void read_pair(const models::Model& model, const text::Tokenizer& tokenizer, con
   const std::optional<int64_t> start =
       special.decoder_start ? special.decoder_start : special.begin;
   if (!start)
-    refuse("decoder_start_token_id", "the model does not say what its decoder starts with");
+    refuse_input("decoder_start_token_id", "the model does not say what its decoder starts with");
   Ids ids = {*start};
   Ids targets = {-1};
   if (text.target) {
@@ -127,7 +128,7 @@ Input make_input(const models::Model& model, const text::Tokenizer& tokenizer,
   Input input;
   const models::Parts parts = model.parts();
   if (parts.decoder.layers == nullptr) {
-    if (text.target) refuse("target", "the model has no decoder that could give one");
+    if (text.target) refuse_input("target", "the model has no decoder that could give one");
     const Ids ids =
         encoded(tokenizer, "text", text.text, {.special = text.special, .framed = true});
     check_length(model, "text", ids);

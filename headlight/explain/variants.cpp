@@ -65,6 +65,16 @@ std::vector<Variant> add_variants(Trace& trace, const models::Model& model,
   return VariantBuilder(trace, model, place).build();
 }
 
+std::vector<Variant> add_variants(Trace& trace, const models::Model& model) {
+  std::vector<Variant> all;
+  for (const std::string& place : variant_places(trace)) {
+    for (Variant& variant : VariantBuilder(trace, model, place).build()) {
+      all.push_back(std::move(variant));
+    }
+  }
+  return all;
+}
+
 std::vector<Variant> VariantBuilder::build() {
   if (trace_.find(place_ + ".scores") != nullptr) {
     build_scales();

@@ -39,5 +39,7 @@ std::vector<std::string> variant_places(const Trace& trace);
 // trace (once). The model is the one that was traced.
 std::vector<Variant> add_variants(Trace& trace, const models::Model& model,
                                   const std::string& place);
+// Of every place.
+std::vector<Variant> add_variants(Trace& trace, const models::Model& model);
 
 }  // namespace headlight::explain

@@ -13,7 +13,7 @@ using tensor::Tensor;
 
 constexpr int64_t kMostTokens = 256;  // of a sentence
 
-[[noreturn]] void refuse(const std::string& where, const std::string& why) {
+[[noreturn]] void refuse_worked(const std::string& where, const std::string& why) {
   throw Error(ErrorKind::bad_input, "worked model", where, why);
 }
 
@@ -26,17 +26,17 @@ void check(const WorkedModelOptions& options) {
   constexpr int64_t kMost = 1024;
   for (const auto& [name, size] : sizes) {
     if (size >= 1 && size <= kMost) continue;
-    refuse(name,
-           "is " + std::to_string(size) + ", it must be within 1 and " + std::to_string(kMost));
+    refuse_worked(
+        name, "is " + std::to_string(size) + ", it must be within 1 and " + std::to_string(kMost));
   }
   if (options.width % 2 != 0) {
-    refuse("width",
-           "is " + std::to_string(options.width) + ", sinusoidal positions need an even width");
+    refuse_worked("width", "is " + std::to_string(options.width) +
+                               ", sinusoidal positions need an even width");
   }
 }
 
 text::Tokenizer words_of(const std::vector<SentencePair>& sentences) {
-  if (sentences.empty()) refuse("sentences", "there are none");
+  if (sentences.empty()) refuse_worked("sentences", "there are none");
   std::vector<std::string_view> texts;
   for (const SentencePair& pair : sentences) {
     texts.push_back(pair.source);
@@ -45,8 +45,8 @@ text::Tokenizer words_of(const std::vector<SentencePair>& sentences) {
   text::Tokenizer tokenizer = text::word_tokenizer(texts);
   for (size_t i = 0; i < texts.size(); ++i) {
     if (!tokenizer.encode(texts[i]).empty()) continue;
-    refuse("sentence " + std::to_string(i / 2 + 1),
-           std::string("its ") + (i % 2 == 0 ? "source" : "target") + " has no words");
+    refuse_worked("sentence " + std::to_string(i / 2 + 1),
+                  std::string("its ") + (i % 2 == 0 ? "source" : "target") + " has no words");
   }
   return tokenizer;
 }

@@ -21,20 +21,20 @@ using Entry = Safetensors::Entry;
 constexpr uint64_t kLengthBytes = 8;
 constexpr size_t kNamesInMessage = 5;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+[[noreturn]] void refuse_file(const std::string& path, const std::string& why) {
   throw Error(ErrorKind::bad_input, "safetensors", path, why);
 }
 
 // A wrong length is mostly another format's start.
 [[noreturn]] void refuse_length(const Input& input, const std::string& why) {
   const std::string format = foreign_format(input);
-  refuse(input.name(), format.empty() ? why : format);
+  refuse_file(input.name(), format.empty() ? why : format);
 }
 
 std::string read_header(const Input& input) {
   const uint64_t size = input.size();
   if (size < kLengthBytes) {
-    refuse(input.name(), std::to_string(size) + " bytes, the header length needs 8");
+    refuse_file(input.name(), std::to_string(size) + " bytes, the header length needs 8");
   }
   std::array<std::byte, kLengthBytes> bytes;
   input.read(0, bytes);
@@ -63,23 +63,24 @@ void check_ranges(const std::string& path, std::vector<Entry>& entries, uint64_t
   for (const Entry& entry : entries) {
     const uint64_t begin = entry.array.offset;
     if (begin < end) {
-      refuse(path, "tensor " + in_quotes(entry.name) + " begins at byte " + std::to_string(begin) +
-                       " of the data and overlaps the one before it, which ends at " +
-                       std::to_string(end));
+      refuse_file(path, "tensor " + in_quotes(entry.name) + " begins at byte " +
+                            std::to_string(begin) +
+                            " of the data and overlaps the one before it, which ends at " +
+                            std::to_string(end));
     }
     if (begin > end) {
-      refuse(path, "bytes " + std::to_string(end) + " to " + std::to_string(begin) +
-                       " of the data belong to no tensor");
+      refuse_file(path, "bytes " + std::to_string(end) + " to " + std::to_string(begin) +
+                            " of the data belong to no tensor");
     }
     end = end_of(entry);
   }
   if (end > data_bytes) {
-    refuse(path, std::to_string(end - data_bytes) + " bytes missing: the tensors have " +
-                     std::to_string(end) + ", " + std::to_string(data_bytes) +
-                     " are there; truncated download?");
+    refuse_file(path, std::to_string(end - data_bytes) + " bytes missing: the tensors have " +
+                          std::to_string(end) + ", " + std::to_string(data_bytes) +
+                          " are there; truncated download?");
   }
   if (end < data_bytes)
-    refuse(path, std::to_string(data_bytes - end) + " bytes follow the last tensor");
+    refuse_file(path, std::to_string(data_bytes - end) + " bytes follow the last tensor");
 }
 
 void sort_by_name(std::vector<Entry>& entries) {
@@ -113,8 +114,8 @@ Safetensors::Safetensors(std::vector<Safetensors> shards) {
   sort_by_name(entries_);
   for (size_t i = 1; i < entries_.size(); ++i) {
     if (entries_[i].name != entries_[i - 1].name) continue;
-    refuse(path_of(entries_[i]),
-           "tensor " + in_quotes(entries_[i].name) + " is in " + path_of(entries_[i - 1]) + " too");
+    refuse_file(path_of(entries_[i]), "tensor " + in_quotes(entries_[i].name) + " is in " +
+                                          path_of(entries_[i - 1]) + " too");
   }
 }
 
@@ -140,8 +141,8 @@ Tensor Safetensors::load(const Entry& entry) const {
 
 Tensor Safetensors::load(std::string_view name) const {
   if (const Entry* entry = find(name)) return load(*entry);
-  refuse(inputs_.empty() ? "" : inputs_.front()->name(),
-         "there is no tensor " + in_quotes(name) + " among its " + names_text());
+  refuse_file(inputs_.empty() ? "" : inputs_.front()->name(),
+              "there is no tensor " + in_quotes(name) + " among its " + names_text());
 }
 
 }  // namespace headlight::io

@@ -18,7 +18,7 @@ constexpr std::string_view kShardEnding = ".safetensors";
 
 using Index = std::map<std::string, std::string>;  // from tensors to shards
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+[[noreturn]] void refuse_index(const std::string& path, const std::string& why) {
   throw Error(ErrorKind::bad_input, "safetensors index", path, why);
 }
 
@@ -39,10 +39,10 @@ class IndexEvents : public JsonEvents {
   void real(std::string_view) override { pass(); }
   void text(std::string& value) override {
     if (!is_in_map()) return pass();
-    if (index_.size() == kMaxSafetensorsEntries) refuse(path_, "more than 1000000 tensors");
+    if (index_.size() == kMaxSafetensorsEntries) refuse_index(path_, "more than 1000000 tensors");
     if (!is_plain(value)) {
-      refuse(path_, "the shard " + in_quotes(value) +
-                        " is no plain file name that ends with .safetensors");
+      refuse_index(path_, "the shard " + in_quotes(value) +
+                              " is no plain file name that ends with .safetensors");
     }
     index_.emplace(std::move(key_), std::move(value));
   }
@@ -62,7 +62,7 @@ class IndexEvents : public JsonEvents {
   void end_object() override { --depth_; }
 
   Index take() {
-    if (!has_map_) refuse(path_, "weight_map is missing");
+    if (!has_map_) refuse_index(path_, "weight_map is missing");
     return std::move(index_);
   }
 
@@ -71,9 +71,9 @@ class IndexEvents : public JsonEvents {
 
   // A value that is neither an object nor a shard's name: fine outside of the map.
   void pass() const {
-    if (depth_ == 0) refuse(path_, "it is not an object");
-    if (depth_ == 1 && top_key_ == kMapName) refuse(path_, "weight_map is not an object");
-    if (is_in_map()) refuse(path_, "tensor " + in_quotes(key_) + " has no file name");
+    if (depth_ == 0) refuse_index(path_, "it is not an object");
+    if (depth_ == 1 && top_key_ == kMapName) refuse_index(path_, "weight_map is not an object");
+    if (is_in_map()) refuse_index(path_, "tensor " + in_quotes(key_) + " has no file name");
   }
 
   const std::string& path_;
@@ -103,8 +103,8 @@ void check_presence(base::FileSystem& files, const std::string& path, const std:
   std::copy_if(shards.begin(), shards.end(), std::back_inserter(missing),
                [&](const std::string& shard) { return !base::exists(files, folder + shard); });
   if (missing.empty()) return;
-  refuse(path, std::to_string(missing.size()) + " of " + std::to_string(shards.size()) +
-                   " shards are missing, the first is " + in_quotes(missing.front()));
+  refuse_index(path, std::to_string(missing.size()) + " of " + std::to_string(shards.size()) +
+                         " shards are missing, the first is " + in_quotes(missing.front()));
 }
 
 // Each tensor of the index is in its shard, and the shards hold no others.
@@ -112,16 +112,16 @@ void check_agreement(const std::string& path, const std::string& folder, const I
                      const Safetensors& tensors) {
   for (const auto& [name, shard] : index) {
     const Safetensors::Entry* entry = tensors.find(name);
-    if (!entry) refuse(path, "tensor " + in_quotes(name) + " is in none of the shards");
+    if (!entry) refuse_index(path, "tensor " + in_quotes(name) + " is in none of the shards");
     if (tensors.path_of(*entry) != folder + shard) {
-      refuse(path, "tensor " + in_quotes(name) + " is not in " + shard + " but in " +
-                       tensors.path_of(*entry));
+      refuse_index(path, "tensor " + in_quotes(name) + " is not in " + shard + " but in " +
+                             tensors.path_of(*entry));
     }
   }
   for (const Safetensors::Entry& entry : tensors.entries()) {
     if (!index.contains(entry.name)) {
-      refuse(path, "tensor " + in_quotes(entry.name) + " of " + tensors.path_of(entry) +
-                       " is not in the index");
+      refuse_index(path, "tensor " + in_quotes(entry.name) + " of " + tensors.path_of(entry) +
+                             " is not in the index");
     }
   }
 }

@@ -12,7 +12,7 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-constexpr size_t kPieceBytes = size_t{1} << 16;
+constexpr size_t kTextPieceBytes = size_t{1} << 16;
 
 bool is_storage(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
@@ -25,7 +25,7 @@ ElementWriter::ElementWriter(base::Output& output, const Tensor& array, Style st
 
 void ElementWriter::write(std::string_view text) {
   text_ += text;
-  if (text_.size() >= kPieceBytes) finish();
+  if (text_.size() >= kTextPieceBytes) finish();
 }
 
 void ElementWriter::write_element() {

@@ -20,26 +20,26 @@ using tensor::Tensor;
 
 namespace {
 
-[[noreturn]] void refuse(const char* where, const std::string& why) {
+[[noreturn]] void refuse_decoding(const char* where, const std::string& why) {
   throw Error(ErrorKind::bad_input, "decoding", where, why);
 }
 
 // The number of ids that each sequence reads, 1 to T.
 std::vector<int64_t> counts_of(const Tensor& ids, const Tensor& lens) {
   if (!ids.defined() || ids.dtype() != DType::i64 || ids.rank() != 2 || ids.size(1) < 1) {
-    refuse("ids", "int64 (B, T) with at least one id is needed");
+    refuse_decoding("ids", "int64 (B, T) with at least one id is needed");
   }
   std::vector<int64_t> counts(static_cast<size_t>(ids.size(0)), ids.size(1));
   if (!lens.defined()) return counts;
   if (lens.dtype() != DType::i64 || lens.shape() != tensor::Shape{ids.size(0)} ||
       !lens.is_contiguous()) {
-    refuse("lengths", "are " + lens.shape().text() + " for ids " + ids.shape().text());
+    refuse_decoding("lengths", "are " + lens.shape().text() + " for ids " + ids.shape().text());
   }
   std::copy_n(lens.data<int64_t>(), counts.size(), counts.begin());
   for (const int64_t count : counts) {
     if (count >= 1 && count <= ids.size(1)) continue;
-    refuse("lengths",
-           std::to_string(count) + " is not within 1 and " + std::to_string(ids.size(1)));
+    refuse_decoding("lengths",
+                    std::to_string(count) + " is not within 1 and " + std::to_string(ids.size(1)));
   }
   return counts;
 }
@@ -59,8 +59,8 @@ Tensor Decoding::read(Context& context, const Tensor& ids, const Tensor& lens) {
   std::vector<int64_t> lengths = lengths_;
   if (lengths.empty()) lengths.resize(counts.size());
   if (counts.size() != lengths.size()) {
-    refuse("ids", std::to_string(counts.size()) + " sequences, decoding goes on with " +
-                      std::to_string(lengths.size()));
+    refuse_decoding("ids", std::to_string(counts.size()) + " sequences, decoding goes on with " +
+                               std::to_string(lengths.size()));
   }
   const Tensor past = Tensor::of({ids.size(0)}, lengths);
   const Value output =
@@ -74,8 +74,8 @@ void Decoding::select(std::span<const int64_t> sequences) {
   std::vector<int64_t> lengths;
   for (const int64_t sequence : sequences) {
     if (sequence < 0 || sequence >= static_cast<int64_t>(lengths_.size())) {
-      refuse("sequences", "there is no sequence " + std::to_string(sequence) + " among " +
-                              std::to_string(lengths_.size()));
+      refuse_decoding("sequences", "there is no sequence " + std::to_string(sequence) + " among " +
+                                       std::to_string(lengths_.size()));
     }
     lengths.push_back(lengths_[static_cast<size_t>(sequence)]);
   }

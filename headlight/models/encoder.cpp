@@ -14,7 +14,7 @@ using base::Error;
 using base::ErrorKind;
 using tensor::DType;
 
-[[noreturn]] void refuse(const char* where, const std::string& why) {
+[[noreturn]] void refuse_encoder(const char* where, const std::string& why) {
   throw Error(ErrorKind::bad_input, "bert", where, why);
 }
 
@@ -133,13 +133,13 @@ Parts Encoder::parts() const {
 }
 
 Value Encoder::forward(Context& context, const Batch& batch) const {
-  if (!batch.ids.defined()) refuse("ids", "are missing");
-  if (batch.source_ids.defined()) refuse("source ids", "an encoder alone takes none");
+  if (!batch.ids.defined()) refuse_encoder("ids", "are missing");
+  if (batch.source_ids.defined()) refuse_encoder("source ids", "an encoder alone takes none");
   const Tensor segments =
       batch.segments.defined() ? batch.segments : Tensor::zeros(DType::i64, batch.ids.shape());
   if (segments.shape() != batch.ids.shape()) {
-    refuse("segments",
-           "are " + segments.shape().text() + ", the ids are " + batch.ids.shape().text());
+    refuse_encoder("segments",
+                   "are " + segments.shape().text() + ", the ids are " + batch.ids.shape().text());
   }
   const Value added = segments_.forward(context, segments);
   autograd::observe(context, "encoder", "segments", added);
@@ -158,7 +158,7 @@ Value Encoder::transformed(Context& context, const Value& output) const {
 }
 
 const Encoder::MaskedWords& Encoder::masked_words() const {
-  if (!masked_words_) refuse("logits", "the model has no head that predicts words");
+  if (!masked_words_) refuse_encoder("logits", "the model has no head that predicts words");
   return *masked_words_;
 }
 
@@ -173,11 +173,11 @@ Value Encoder::loss(Context& context, const Value& output, const Tensor& targets
 }
 
 Decoding Encoder::start(Context& /*context*/, const Batch& /*source*/) const {
-  refuse("decoding", "an encoder alone does not write text; gpt2 and headlight-seq2seq do");
+  refuse_encoder("decoding", "an encoder alone does not write text; gpt2 and headlight-seq2seq do");
 }
 
 Tensor Encoder::pooled(Context& context, const Value& output) const {
-  if (!pooler_) refuse("pooled output", "the model has no pooler");
+  if (!pooler_) refuse_encoder("pooled output", "the model has no pooler");
   const Tensor first = output.data().slice(1, 0, 1).contiguous(context.arena);
   const Tensor rows =
       pooler_->forward(context, Value::leaf(first.reshaped({output.size(0), output.size(2)})))
@@ -193,7 +193,8 @@ Tensor Encoder::sentence_vectors(Context& context, const Value& output, const Te
   const Tensor vectors = Tensor::uninitialized(context.arena, DType::f32, {output.size(0), width});
   for (int64_t b = 0; b < output.size(0); ++b) {
     const int64_t count = lens.defined() ? lens.data<int64_t>()[b] : output.size(1);
-    if (count < 1) refuse("sentence vectors", "sequence " + std::to_string(b) + " is empty");
+    if (count < 1)
+      refuse_encoder("sentence vectors", "sequence " + std::to_string(b) + " is empty");
     const std::vector<float> shares(static_cast<size_t>(count), 1 / static_cast<float>(count));
     const tensor::MatrixView vector = vectors.slice(0, b, 1).matrix();
     const Tensor rows = output.data().slice(0, b, 1).slice(1, 0, count);

@@ -12,16 +12,16 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-[[noreturn]] void refuse(const char* where, const std::string& why) {
+[[noreturn]] void refuse_seq2seq(const char* where, const std::string& why) {
   throw Error(ErrorKind::bad_input, "headlight-seq2seq", where, why);
 }
 
 Seq2SeqConfig completed(Seq2SeqConfig config) {
   if (config.decoder_vocab_size == 0) config.decoder_vocab_size = config.vocab_size;
   if (config.shared_embeddings && config.decoder_vocab_size != config.vocab_size) {
-    refuse("embeddings", "vocabularies of " + std::to_string(config.vocab_size) + " and " +
-                             std::to_string(config.decoder_vocab_size) +
-                             " ids cannot share one table");
+    refuse_seq2seq("embeddings", "vocabularies of " + std::to_string(config.vocab_size) + " and " +
+                                     std::to_string(config.decoder_vocab_size) +
+                                     " ids cannot share one table");
   }
   const auto usual = [&config](int64_t heads) { return config.head_dim * heads == config.d_model; };
   if (usual(config.encoder_attention_heads) && usual(config.decoder_attention_heads)) {
@@ -191,7 +191,8 @@ Parts Seq2Seq::parts() const {
 }
 
 Value Seq2Seq::encode(Context& context, const Tensor& source_ids, const Tensor& source_lens) const {
-  if (!source_ids.defined()) refuse("source ids", "are missing: the encoder has nothing to read");
+  if (!source_ids.defined())
+    refuse_seq2seq("source ids", "are missing: the encoder has nothing to read");
   const Value x = encoder_embedding_.forward(context, source_ids, {.lens = source_lens});
   return encoder_.forward(context, x, {.lens = source_lens});
 }
@@ -199,8 +200,8 @@ Value Seq2Seq::encode(Context& context, const Tensor& source_ids, const Tensor& 
 Value Seq2Seq::forward(Context& context, const Batch& batch) const {
   const Value memory = encode(context, batch.source_ids, batch.source_lens);
   if (batch.ids.defined() && batch.ids.rank() == 2 && batch.ids.size(0) != memory.size(0)) {
-    refuse("ids", std::to_string(batch.ids.size(0)) + " sequences for " +
-                      std::to_string(memory.size(0)) + " sources");
+    refuse_seq2seq("ids", std::to_string(batch.ids.size(0)) + " sequences for " +
+                              std::to_string(memory.size(0)) + " sources");
   }
   return decoder_.forward(context, batch.ids,
                           {.lens = batch.lens, .memory = memory, .memory_lens = batch.source_lens});

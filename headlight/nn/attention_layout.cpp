@@ -16,7 +16,7 @@ constexpr AttentionLayout kLayouts[] = {AttentionLayout::fused, AttentionLayout:
                                         AttentionLayout::d2l, AttentionLayout::named,
                                         AttentionLayout::torch};
 
-[[noreturn]] void refuse(const std::string& where, const std::string& why) {
+[[noreturn]] void refuse_layout(const std::string& where, const std::string& why) {
   throw Error(ErrorKind::bad_input, "load attention", where, why);
 }
 
@@ -47,13 +47,14 @@ AttentionLayout fused_or_gpt2(const StateDict& state, const std::string& prefix)
   const std::string name = prefix + "c_attn.weight";
   const Tensor& weight = state.at(name);
   if (weight.rank() != 2) {
-    refuse(name, "shape is " + weight.shape().text() + ", a matrix is needed");
+    refuse_layout(name, "shape is " + weight.shape().text() + ", a matrix is needed");
   }
   const int64_t rows = weight.size(0);
   const int64_t columns = weight.size(1);
   if (rows == columns) {
-    refuse(name, "shape " + weight.shape().text() +
-                     " is square: say whether the layout is fused (out, in) or gpt2 (in, out)");
+    refuse_layout(name,
+                  "shape " + weight.shape().text() +
+                      " is square: say whether the layout is fused (out, in) or gpt2 (in, out)");
   }
   const auto bias = state.find(prefix + "c_attn.bias");
   const bool has_bias = bias != state.end() && bias->second.rank() == 1;
@@ -70,7 +71,7 @@ class StoredAttention {
     const AttentionLayout layout = options.layout ? *options.layout : detect_layout(state, prefix_);
     names_ = names_of(layout, has("in_proj_weight")).with_prefix(prefix_);
     if (layout == AttentionLayout::torch && (has("bias_k") || has("bias_v"))) {
-      refuse(prefix_ + "bias_k", "extra key and value rows (add_bias_kv) are not supported");
+      refuse_layout(prefix_ + "bias_k", "extra key and value rows (add_bias_kv) are not supported");
     }
     for (std::string& bias : names_.biases) forget_if_absent(bias);
     forget_if_absent(names_.output_weight);
@@ -86,8 +87,8 @@ class StoredAttention {
         .names = names_,
         .place = options.place};
     if (module.heads < 1 || module.kv_heads < 1) {
-      refuse(prefix_, text(module.heads) + " heads and " + text(module.kv_heads) +
-                          " key/value heads, at least 1 is needed");
+      refuse_layout(prefix_, text(module.heads) + " heads and " + text(module.kv_heads) +
+                                 " key/value heads, at least 1 is needed");
     }
     module.query_width = inputs_of(names_.weights[0]);
     module.key_width = inputs_of(names_.weights[1]);
@@ -111,9 +112,9 @@ class StoredAttention {
 
   const Tensor& weight(const std::string& name) const {
     const auto found = state_.find(name);
-    if (found == state_.end()) refuse(name, "is missing");
+    if (found == state_.end()) refuse_layout(name, "is missing");
     if (found->second.rank() == 2) return found->second;
-    refuse(name, "shape is " + found->second.shape().text() + ", a matrix is needed");
+    refuse_layout(name, "shape is " + found->second.shape().text() + ", a matrix is needed");
   }
   int64_t outputs_of(const std::string& name) const {
     return weight(name).size(names_.layout == WeightLayout::out_in ? 0 : 1);
@@ -125,7 +126,8 @@ class StoredAttention {
   int64_t head_width(const std::string& name, int64_t heads) const {
     const int64_t outputs = outputs_of(name);
     if (outputs % heads != 0) {
-      refuse(name, "width " + text(outputs) + " cannot be split into " + text(heads) + " heads");
+      refuse_layout(name,
+                    "width " + text(outputs) + " cannot be split into " + text(heads) + " heads");
     }
     return outputs / heads;
   }
@@ -139,11 +141,11 @@ class StoredAttention {
     const int64_t parts = countable ? module.heads + 2 * module.kv_heads : 0;
     if (parts == 0 || outputs % parts != 0) {
       const bool thirds = module.kv_heads == module.heads && outputs % 3 == 0;
-      refuse(name, thirds ? "width " + text(outputs / 3) + " cannot be split into " +
-                                text(module.heads) + " heads"
-                          : text(outputs) + " outputs cannot be split into " + text(module.heads) +
-                                " query, " + text(module.kv_heads) + " key and " +
-                                text(module.kv_heads) + " value heads");
+      refuse_layout(name, thirds ? "width " + text(outputs / 3) + " cannot be split into " +
+                                       text(module.heads) + " heads"
+                                 : text(outputs) + " outputs cannot be split into " +
+                                       text(module.heads) + " query, " + text(module.kv_heads) +
+                                       " key and " + text(module.kv_heads) + " value heads");
     }
     module.head_dim = outputs / parts;
     module.value_head_dim = module.head_dim;
@@ -194,13 +196,13 @@ AttentionLayout detect_layout(const StateDict& state, const std::string& prefix)
   if (has("W_query.weight")) found.push_back(AttentionLayout::named);
   if (has("in_proj_weight") || has("q_proj_weight")) found.push_back(AttentionLayout::torch);
   if (found.empty()) {
-    refuse(whole_prefix,
-           "none of c_attn.weight, W_q.weight, W_query.weight, in_proj_weight and "
-           "q_proj_weight is there");
+    refuse_layout(whole_prefix,
+                  "none of c_attn.weight, W_q.weight, W_query.weight, in_proj_weight and "
+                  "q_proj_weight is there");
   }
   if (found.size() > 1) {
-    refuse(whole_prefix, std::string("the names fit the layouts ") + name_of(found[0]) + " and " +
-                             name_of(found[1]) + ": say which it is");
+    refuse_layout(whole_prefix, std::string("the names fit the layouts ") + name_of(found[0]) +
+                                    " and " + name_of(found[1]) + ": say which it is");
   }
   return found[0] == AttentionLayout::fused ? fused_or_gpt2(state, whole_prefix) : found[0];
 }

@@ -10,14 +10,15 @@ using base::Error;
 using base::ErrorKind;
 using tensor::Tensor;
 
-[[noreturn]] void refuse(const std::string& place, const std::string& why) {
+[[noreturn]] void refuse_cached(const std::string& place, const std::string& why) {
   throw Error(ErrorKind::bad_input, "attention with a cache", place, why);
 }
 
 // Checked before anything is appended.
 void check_call(const Context& context, const AttentionOptions& call, const std::string& place) {
-  if (context.tape != nullptr) refuse(place, "has no gradients: use it without a tape");
-  if (call.valid_lens.defined()) refuse(place, "valid_lens are the cache's lengths, give none");
+  if (context.tape != nullptr) refuse_cached(place, "has no gradients: use it without a tape");
+  if (call.valid_lens.defined())
+    refuse_cached(place, "valid_lens are the cache's lengths, give none");
 }
 
 }  // namespace
@@ -25,7 +26,7 @@ void check_call(const Context& context, const AttentionOptions& call, const std:
 Value MultiHeadAttention::forward(Context& context, const Value& x, KvCache& cache,
                                   const AttentionOptions& call) const {
   check_call(context, call, options_.place);
-  if (call.past.defined()) refuse(options_.place, "past is what the cache holds, give none");
+  if (call.past.defined()) refuse_cached(options_.place, "past is what the cache holds, give none");
   const Projected projected = project(context, x, x, x);
   AttentionOptions options = call;
   if (!cache.empty()) options.past = cache.lengths();
@@ -44,7 +45,7 @@ void MultiHeadAttention::remember(Context& context, const Value& key, const Valu
 Value MultiHeadAttention::recall(Context& context, const Value& query, const KvCache& cache,
                                  const AttentionOptions& call) const {
   check_call(context, call, options_.place);
-  if (!cache.lengths().defined()) refuse(options_.place, "nothing has been remembered yet");
+  if (!cache.lengths().defined()) refuse_cached(options_.place, "nothing has been remembered yet");
   return attend_cached(context, inputs_[kQuery].forward(context, query), cache, call);
 }
 

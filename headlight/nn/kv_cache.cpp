@@ -15,7 +15,7 @@ using kernels::kKeyTile;
 using tensor::DType;
 using tensor::Tensor;
 
-[[noreturn]] void refuse(const char* where, const std::string& why) {
+[[noreturn]] void refuse_cache(const char* where, const std::string& why) {
   throw Error(ErrorKind::bad_input, "key/value cache", where, why);
 }
 
@@ -51,31 +51,32 @@ void KvCache::check(const Tensor& key, const Tensor& value, int64_t kv_heads,
   const auto text = [](const Tensor& tensor) { return tensor.shape().text(); };
   if (key.rank() != 3 || value.rank() != 3 || kv_heads < 1 || key.size(2) % kv_heads != 0 ||
       value.size(2) % kv_heads != 0) {
-    refuse("key", text(key) + " and value " + text(value) + " are not (B, T, width) of " +
-                      std::to_string(kv_heads) + " heads");
+    refuse_cache("key", text(key) + " and value " + text(value) + " are not (B, T, width) of " +
+                            std::to_string(kv_heads) + " heads");
   }
   if (key.size(0) != value.size(0) || key.size(1) != value.size(1)) {
-    refuse("value", "is " + text(value) + ", the key is " + text(key));
+    refuse_cache("value", "is " + text(value) + ", the key is " + text(key));
   }
   if (lengths_.defined() &&
       (key.size(0) != batch_ || kv_heads != kv_heads_ || key.size(2) != kv_heads * key_width_ ||
        value.size(2) != kv_heads * value_width_)) {
-    refuse("key", text(key) + " and value " + text(value) + " in " + std::to_string(kv_heads) +
-                      " heads do not continue " + std::to_string(batch_) + " sequences of " +
-                      std::to_string(kv_heads_) + " heads of widths " + std::to_string(key_width_) +
-                      " and " + std::to_string(value_width_));
+    refuse_cache("key", text(key) + " and value " + text(value) + " in " +
+                            std::to_string(kv_heads) + " heads do not continue " +
+                            std::to_string(batch_) + " sequences of " + std::to_string(kv_heads_) +
+                            " heads of widths " + std::to_string(key_width_) + " and " +
+                            std::to_string(value_width_));
   }
   if (!lens.defined()) return;
   if (lens.dtype() != DType::i64 || lens.shape() != tensor::Shape{key.size(0)} ||
       !lens.is_contiguous()) {
-    refuse("lengths", std::string(name_of(lens.dtype())) + " " + text(lens) + ", int64 [" +
-                          std::to_string(key.size(0)) + "] is needed");
+    refuse_cache("lengths", std::string(name_of(lens.dtype())) + " " + text(lens) + ", int64 [" +
+                                std::to_string(key.size(0)) + "] is needed");
   }
   for (int64_t b = 0; b < key.size(0); ++b) {
     const int64_t length = lens.data<int64_t>()[b];
     if (length < 0 || length > key.size(1)) {
-      refuse("lengths", std::to_string(length) + " at position " + std::to_string(b) +
-                            " is not within 0 and " + std::to_string(key.size(1)));
+      refuse_cache("lengths", std::to_string(length) + " at position " + std::to_string(b) +
+                                  " is not within 0 and " + std::to_string(key.size(1)));
     }
   }
 }
@@ -137,11 +138,11 @@ void KvCache::append(Context& context, const Tensor& key, const Tensor& value, i
 }
 
 void KvCache::select(std::span<const int64_t> sequences) {
-  if (!lengths_.defined()) refuse("sequences", "there are none yet to select from");
+  if (!lengths_.defined()) refuse_cache("sequences", "there are none yet to select from");
   for (const int64_t sequence : sequences) {
     if (sequence >= 0 && sequence < batch_) continue;
-    refuse("sequences",
-           "there is no sequence " + std::to_string(sequence) + " among " + std::to_string(batch_));
+    refuse_cache("sequences", "there is no sequence " + std::to_string(sequence) + " among " +
+                                  std::to_string(batch_));
   }
   const auto batch = static_cast<int64_t>(sequences.size());
   // Where some only leave, the others move up in place.

@@ -13,7 +13,7 @@ using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
 
-[[noreturn]] void refuse(const std::string& place, const std::string& why) {
+[[noreturn]] void refuse_attention(const std::string& place, const std::string& why) {
   throw Error(ErrorKind::bad_input, "multi-head attention", place, why);
 }
 
@@ -32,13 +32,14 @@ void check_positive(const MultiHeadAttentionOptions& options) {
                                                      {"out_dim", options.out_dim}};
   for (const auto& [name, number] : numbers) {
     if (number < 1) {
-      refuse(options.place,
-             std::string(name) + " is " + std::to_string(number) + ", at least 1 is needed");
+      refuse_attention(options.place, std::string(name) + " is " + std::to_string(number) +
+                                          ", at least 1 is needed");
     }
   }
   if (options.heads % options.kv_heads != 0) {
-    refuse(options.place, std::to_string(options.heads) + " heads cannot share " +
-                              std::to_string(options.kv_heads) + " key/value heads evenly");
+    refuse_attention(options.place, std::to_string(options.heads) + " heads cannot share " +
+                                        std::to_string(options.kv_heads) +
+                                        " key/value heads evenly");
   }
 }
 
@@ -55,8 +56,9 @@ MultiHeadAttentionOptions completed(MultiHeadAttentionOptions options) {
   set_default(options.out_dim, options.query_width);
   if (options.head_dim == 0 && options.heads > 0) {
     if (options.out_dim % options.heads != 0) {
-      refuse(options.place, "width " + std::to_string(options.out_dim) + " cannot be split into " +
-                                std::to_string(options.heads) + " heads");
+      refuse_attention(options.place, "width " + std::to_string(options.out_dim) +
+                                          " cannot be split into " + std::to_string(options.heads) +
+                                          " heads");
     }
     options.head_dim = options.out_dim / options.heads;
   }
@@ -65,10 +67,11 @@ MultiHeadAttentionOptions completed(MultiHeadAttentionOptions options) {
   if (free_width) options.out_dim = merged;
   check_positive(options);
   if (!options.output_projection && options.out_dim != merged) {
-    refuse(options.place, "out_dim is " + std::to_string(options.out_dim) +
-                              ", without an output projection " + std::to_string(options.heads) +
-                              " heads of width " + std::to_string(options.value_head_dim) +
-                              " give " + std::to_string(merged));
+    refuse_attention(options.place, "out_dim is " + std::to_string(options.out_dim) +
+                                        ", without an output projection " +
+                                        std::to_string(options.heads) + " heads of width " +
+                                        std::to_string(options.value_head_dim) + " give " +
+                                        std::to_string(merged));
   }
   return options;
 }
@@ -167,10 +170,10 @@ ParameterHandle MultiHeadAttention::parameter(const std::string& name, const Sha
   for (const ParameterHandle& known : parameters_) {
     if (known->name() != name) continue;
     if (known->shape() == shape) return known;
-    refuse(options_.place, name + " would have to be " + known->shape().text() + " and " +
-                               shape.text() +
-                               " at once: inputs of different widths need weights "
-                               "of their own");
+    refuse_attention(options_.place, name + " would have to be " + known->shape().text() + " and " +
+                                         shape.text() +
+                                         " at once: inputs of different widths need weights "
+                                         "of their own");
   }
   parameters_.push_back(shape.rank() == 1
                             ? std::make_shared<Parameter>(name, Tensor::zeros(DType::f32, shape))
@@ -215,7 +218,8 @@ void MultiHeadAttention::project_key_value(Context& context, const Value& key, c
 // The call's options with the module's own.
 AttentionOptions MultiHeadAttention::op_options(const AttentionOptions& call) const {
   if (call.heads != 1 || call.kv_heads != 0 || call.dropout != 0 || !call.place.empty()) {
-    refuse(options_.place, "heads, kv_heads, dropout and place are the module's, not the call's");
+    refuse_attention(options_.place,
+                     "heads, kv_heads, dropout and place are the module's, not the call's");
   }
   AttentionOptions options = call;
   options.heads = options_.heads;

@@ -19,7 +19,7 @@ struct Range {
 };
 using Ranges = std::vector<Range>;
 
-[[noreturn]] void refuse(const std::string& place, const std::string& why) {
+[[noreturn]] void refuse_pruning(const std::string& place, const std::string& why) {
   throw Error(ErrorKind::bad_input, "prune heads", place, why);
 }
 
@@ -57,8 +57,8 @@ struct Kept {
 Kept kept_heads(const MultiHeadAttentionOptions& options, const std::vector<int64_t>& removed) {
   for (const int64_t head : removed) {
     if (head < 0 || head >= options.heads) {
-      refuse(options.place, "there is no head " + std::to_string(head) + " among " +
-                                std::to_string(options.heads));
+      refuse_pruning(options.place, "there is no head " + std::to_string(head) + " among " +
+                                        std::to_string(options.heads));
     }
   }
   Kept kept;
@@ -70,18 +70,19 @@ Kept kept_heads(const MultiHeadAttentionOptions& options, const std::vector<int6
     if (per_group[static_cast<size_t>(head / group)]++ == 0) kept.kv_heads.push_back(head / group);
   }
   if (kept.heads.empty()) {
-    refuse(options.place,
-           "all " + std::to_string(options.heads) + " heads would go, at least one must stay");
+    refuse_pruning(options.place, "all " + std::to_string(options.heads) +
+                                      " heads would go, at least one must stay");
   }
   const auto groups = static_cast<int64_t>(kept.kv_heads.size());
   const int64_t left = static_cast<int64_t>(kept.heads.size()) / groups;
   for (const int64_t kv_head : kept.kv_heads) {
     const int64_t here = per_group[static_cast<size_t>(kv_head)];
     if (here != left || left * groups != static_cast<int64_t>(kept.heads.size())) {
-      refuse(options.place, "key/value head " + std::to_string(kv_head) + " would be left with " +
-                                std::to_string(here) + " of " + std::to_string(group) +
-                                " query heads, others with another number; remove whole groups or "
-                                "as many from each");
+      refuse_pruning(options.place,
+                     "key/value head " + std::to_string(kv_head) + " would be left with " +
+                         std::to_string(here) + " of " + std::to_string(group) +
+                         " query heads, others with another number; remove whole groups or "
+                         "as many from each");
     }
   }
   return kept;
@@ -108,7 +109,8 @@ Ranges kept_outputs(const Parameter& parameter, const std::vector<Linear>& proje
 
 MultiHeadAttention MultiHeadAttention::pruned(const std::vector<int64_t>& heads) const {
   if (!output_) {
-    refuse(options_.place, "without an output projection the heads themselves are the output");
+    refuse_pruning(options_.place,
+                   "without an output projection the heads themselves are the output");
   }
   const Kept kept = kept_heads(options_, heads);
   MultiHeadAttentionOptions options = options_;

@@ -14,7 +14,7 @@ using base::ErrorKind;
 using tensor::DType;
 using tensor::Tensor;
 
-[[noreturn]] void refuse(const std::string& place, const std::string& why) {
+[[noreturn]] void refuse_ids(const std::string& place, const std::string& why) {
   throw Error(ErrorKind::bad_input, place.empty() ? "ids" : place + " ids", "", why);
 }
 
@@ -23,8 +23,9 @@ void check_counts(const std::string& place, const char* name, const Tensor& coun
                             counts.shape() == tensor::Shape{batch} && counts.is_contiguous())) {
     return;
   }
-  refuse(place, std::string(name) + " are " + name_of(counts.dtype()) + " " +
-                    counts.shape().text() + ", int64 [" + std::to_string(batch) + "] is needed");
+  refuse_ids(place, std::string(name) + " are " + name_of(counts.dtype()) + " " +
+                        counts.shape().text() + ", int64 [" + std::to_string(batch) +
+                        "] is needed");
 }
 
 int64_t count_at(const Tensor& counts, int64_t b, int64_t otherwise) {
@@ -52,24 +53,25 @@ Parameters SequenceEmbedding::parameters() const {
 
 void SequenceEmbedding::check(const Tensor& ids, const Call& call) const {
   if (!ids.defined() || ids.dtype() != DType::i64 || ids.rank() != 2) {
-    refuse(options_.place, !ids.defined() ? "there are none"
-                                          : std::string("are ") + name_of(ids.dtype()) + " " +
-                                                ids.shape().text() + ", int64 (B, T) is needed");
+    refuse_ids(options_.place, !ids.defined()
+                                   ? "there are none"
+                                   : std::string("are ") + name_of(ids.dtype()) + " " +
+                                         ids.shape().text() + ", int64 (B, T) is needed");
   }
   check_counts(options_.place, "lengths", call.lens, ids.size(0));
   check_counts(options_.place, "past lengths", call.past, ids.size(0));
   for (int64_t b = 0; b < ids.size(0); ++b) {
     const int64_t length = count_at(call.lens, b, ids.size(1));
     if (length < 0 || length > ids.size(1)) {
-      refuse(options_.place, "length " + std::to_string(length) + " of sequence " +
-                                 std::to_string(b) + " is not within 0 and " +
-                                 std::to_string(ids.size(1)));
+      refuse_ids(options_.place, "length " + std::to_string(length) + " of sequence " +
+                                     std::to_string(b) + " is not within 0 and " +
+                                     std::to_string(ids.size(1)));
     }
     const int64_t total = length + count_at(call.past, b, 0);
     if (total > options_.max_length) {
-      refuse(options_.place, "sequence " + std::to_string(b) + " has " + std::to_string(total) +
-                                 " ids, the model has positions for " +
-                                 std::to_string(options_.max_length));
+      refuse_ids(options_.place, "sequence " + std::to_string(b) + " has " + std::to_string(total) +
+                                     " ids, the model has positions for " +
+                                     std::to_string(options_.max_length));
     }
   }
 }

@@ -4,7 +4,7 @@
 namespace headlight::text {
 namespace {
 
-constexpr std::string_view kRead =
+constexpr std::string_view kReadFrames =
     "ByteLevel, BertProcessing, RobertaProcessing and TemplateProcessing";
 
 int64_t checked(const Component& component, const Vocabulary& vocabulary,
@@ -59,7 +59,7 @@ Frame read_frame(const Component& component, const Vocabulary& vocabulary) {
   } else if (type == "TemplateProcessing") {
     read_template(component, vocabulary, frame);
   } else {
-    component.refuse_type(kRead);
+    component.refuse_type(kReadFrames);
   }
   return frame;
 }

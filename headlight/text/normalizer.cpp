@@ -6,7 +6,7 @@
 namespace headlight::text {
 namespace {
 
-constexpr std::string_view kRead =
+constexpr std::string_view kReadNormalizers =
     "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, BertNormalizer and a Sequence of them";
 
 // Words of these are written without spaces, so that each character is taken for a word.
@@ -79,7 +79,7 @@ void Normalizer::add(const Component& component) {
       add(Component(part, "normalizer", component.name()));
     }
   } else {
-    component.refuse_type(kRead);
+    component.refuse_type(kReadNormalizers);
   }
 }
 

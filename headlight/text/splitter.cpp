@@ -8,7 +8,7 @@
 namespace headlight::text {
 namespace {
 
-constexpr std::string_view kRead =
+constexpr std::string_view kReadSplitters =
     "ByteLevel, Whitespace, WhitespaceSplit, BertPreTokenizer and a Split into characters";
 constexpr std::string_view kAnyCharacter = R"([\s\S])";
 
@@ -60,11 +60,12 @@ Splitter::Splitter(const Component& component) {
     const io::Json* pattern = component.find("pattern");
     const io::Json* expression = pattern ? pattern->find("Regex") : nullptr;
     const bool is_any = expression && expression->text() && *expression->text() == kAnyCharacter;
-    if (!is_any || component.text("behavior", "") != "Isolated") component.refuse_type(kRead);
+    if (!is_any || component.text("behavior", "") != "Isolated")
+      component.refuse_type(kReadSplitters);
     component.require("invert", false, false);
     kind_ = Kind::characters;
   } else {
-    component.refuse_type(kRead);
+    component.refuse_type(kReadSplitters);
   }
 }
 

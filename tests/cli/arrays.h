@@ -9,6 +9,9 @@
 
 namespace headlight::test {
 
+constexpr double kOutputTolerance = 2e-5;    // of golden files' largest entry
+constexpr double kGradientTolerance = 1e-4;  // of the largest gradient in the file
+
 using Tensors = std::map<std::string, tensor::Tensor>;
 
 // Everything in a .safetensors file; floats as float32.

@@ -17,9 +17,6 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-constexpr double kOutputTolerance = 2e-5;    // of the largest entry
-constexpr double kGradientTolerance = 1e-4;  // of the largest gradient in the file
-
 constexpr const char* kGptConfig =
     R"({"model_type": "gpt2", "vocab_size": 17, "n_positions": 12, "n_embd": 24, "n_layer": 2,
         "n_head": 4})";

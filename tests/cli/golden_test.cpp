@@ -11,9 +11,6 @@
 namespace headlight::test {
 namespace {
 
-constexpr double kOutputTolerance = 2e-5;    // of the largest entry
-constexpr double kGradientTolerance = 1e-4;  // of the largest gradient in the file
-
 // Names of the file's inputs and the options they are given with.
 const std::map<std::string, std::string> kInputOptions = {{"x", "query"},
                                                           {"queries", "query"},

@@ -1,5 +1,5 @@
-// Wrong calls of train: one line, and 2 when the command line alone is wrong, 3 when a file or what
-// it holds is, 4 when there is not enough memory. All are known before any long work.
+// WrongRun calls of train: one line, and 2 when the command line alone is wrong, 3 when a file or
+// what it holds is, 4 when there is not enough memory. All are known before any long work.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 namespace headlight::test {
 namespace {
 
-struct Wrong {
+struct WrongRun {
   Words words;  // after `headlight train --out NEW`
   std::string part;
 };
 
 class WrongTraining : public testing::Test {
  protected:
-  void expect_wrong(const std::vector<Wrong>& cases, int code) {
-    for (const Wrong& wrong : cases) {
+  void expect_wrong(const std::vector<WrongRun>& cases, int code) {
+    for (const WrongRun& wrong : cases) {
       std::string line = "headlight train";
       for (const std::string& word : wrong.words) line += " " + word;
       SCOPED_TRACE(line);
@@ -41,7 +41,7 @@ class WrongTraining : public testing::Test {
 };
 
 TEST_F(WrongTraining, has_a_key_that_is_out_of_range) {
-  std::vector<Wrong> cases;
+  std::vector<WrongRun> cases;
   for (const std::string key :
        {"n_layer", "n_encoder_layer", "n_decoder_layer", "n_head", "n_embd", "d_ff", "block_size",
         "batch_size", "batch_tokens", "gradient_accumulation_steps", "max_iters", "eval_interval",

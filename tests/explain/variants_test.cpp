@@ -46,14 +46,12 @@ TEST_F(Variants, cover_every_disagreement_and_say_which_is_the_models_own) {
 TEST_F(Variants, can_be_explained_cell_by_cell) {
   for (const bool pre_norm : {false, true}) {
     Trace trace = worked_trace({.heads = 2, .head_width = 2, .pre_norm = pre_norm});
-    for (const std::string& place : variant_places(trace)) {
-      add_variants(trace, *worked_.back().model, place);
-    }
+    add_variants(trace, *worked_.back().model);
     expect_all_explained(trace);
   }
   models::Gpt gpt({.block_size = 6, .vocab_size = 9, .n_layer = 2, .n_head = 2, .n_embd = 8});
   Trace trace = traced(gpt, 4);
-  for (const std::string& place : variant_places(trace)) add_variants(trace, gpt, place);
+  add_variants(trace, gpt);
   expect_all_explained(trace);
 }
 

@@ -48,7 +48,7 @@ TEST_P(BadSafetensors, is_refused) {
   expect_refused(open_bytes(GetParam().bytes), "safetensors", GetParam().message);
 }
 
-const BadFile kStarts[] = {
+const BadFile kFileStarts[] = {
     {"empty", "", "0 bytes, the header length needs 8"},
     {"three_bytes", "abc", "3 bytes, the header length needs 8"},
     {"header_too_long", std::string("\x01\xe1\xf5\x05\0\0\0\0{}", 10),
@@ -69,9 +69,9 @@ const BadFile kStarts[] = {
     {"an_html_page", "\n<!DOCTYPE html><html>Not found</html>", "it is an HTML page"},
     {"an_html_page_in_capitals", "<HTML><BODY>Sign in</BODY></HTML>", "it is an HTML page"},
 };
-INSTANTIATE_TEST_SUITE_P(Start, BadSafetensors, testing::ValuesIn(kStarts), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Start, BadSafetensors, testing::ValuesIn(kFileStarts), name_of_case);
 
-const BadFile kHeaders[] = {
+const BadFile kFileHeaders[] = {
     {"no_header", safetensors_bytes(""), "not JSON"},
     {"not_utf8", safetensors_bytes("{\"\xff\":1}"), "not UTF-8 at byte 2"},
     {"utf16", safetensors_bytes(std::string("{\0\"\0", 4)), "not JSON at byte 1: a NUL"},
@@ -107,7 +107,7 @@ const BadFile kHeaders[] = {
     {"metadata_with_an_object", metadata(R"({"step":{}})"),
      R"(metadata "step" is an object, not a text)"},
 };
-INSTANTIATE_TEST_SUITE_P(Header, BadSafetensors, testing::ValuesIn(kHeaders), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Header, BadSafetensors, testing::ValuesIn(kFileHeaders), name_of_case);
 
 const BadFile kFields[] = {
     {"dtype_of_the_wrong_type", with_dtype("32"), "dtype is a number, not a text"},

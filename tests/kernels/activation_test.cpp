@@ -16,7 +16,6 @@ using namespace tests;
 
 constexpr Activation kAll[] = {Activation::none, Activation::relu, Activation::gelu,
                                Activation::gelu_tanh};
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 std::vector<double> reference_forward(Activation activation, const std::vector<double>& x) {
   std::vector<double> y(x.size());

@@ -25,9 +25,9 @@ std::vector<int64_t> random_targets(int64_t rows, int64_t cols, int64_t ignored,
   return targets;
 }
 
-struct Exact {
-  Exact(const std::vector<double>& logits, const std::vector<int64_t>& targets,
-        const CrossEntropyOptions& options, double factor, int64_t cols)
+struct ExactLoss {
+  ExactLoss(const std::vector<double>& logits, const std::vector<int64_t>& targets,
+            const CrossEntropyOptions& options, double factor, int64_t cols)
       : losses(targets.size()), d_logits(logits.size()) {
     const int64_t rows = static_cast<int64_t>(targets.size());
     reference::cross_entropy_forward(logits.data(), targets.data(), options, losses.data(), rows,
@@ -43,7 +43,7 @@ class CrossEntropyKernel : public OnEachTarget {
   void check(int64_t rows, int64_t cols, const CrossEntropyOptions& options) {
     const PaddedRows logits(rows, cols, 1, -9, 9);
     const std::vector<int64_t> targets = random_targets(rows, cols, options.ignored, 2);
-    const Exact exact(logits.exact(), targets, options, 0.25, cols);
+    const ExactLoss exact(logits.exact(), targets, options, 0.25, cols);
     PaddedRows losses(1, rows, 3), d_logits(rows, cols, 4);
     cross_entropy(execution(), logits.view(), targets.data(), options, losses.data(), 0.25f,
                   d_logits.view());
@@ -80,7 +80,6 @@ TEST_P(CrossEntropyKernel, equals_the_formula_for_rows_of_several_blocks) {
 }
 
 TEST_P(CrossEntropyKernel, of_certain_and_impossible_targets_is_zero_and_infinite) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   PaddedRows logits(3, 20, 1);
   for (int64_t c = 0; c < 20; ++c) {
     logits.view().at(0, c) = c == 4 ? 1000.0f : 0.0f;
@@ -94,7 +93,7 @@ TEST_P(CrossEntropyKernel, of_certain_and_impossible_targets_is_zero_and_infinit
   EXPECT_EQ(losses[0], 0);
   EXPECT_EQ(losses[1], kInfinity);
   EXPECT_EQ(losses[2], kInfinity);
-  expect_close(d_logits.view(), Exact(logits.exact(), targets, {}, 1, 20).d_logits);
+  expect_close(d_logits.view(), ExactLoss(logits.exact(), targets, {}, 1, 20).d_logits);
 }
 
 TEST_P(CrossEntropyKernel, does_not_read_ignored_rows) {
@@ -135,12 +134,13 @@ TEST(CrossEntropyReference, has_the_gradient_of_its_differences) {
     const std::vector<double> logits = random_numbers(rows * cols, 100 + n, -4, 4);
     const std::vector<int64_t> targets = random_targets(rows, cols, -1, 500 + n);
     const auto f = [&](const std::vector<double>& at) {
-      const Exact exact(at, targets, options, 1, cols);
+      const ExactLoss exact(at, targets, options, 1, cols);
       double sum = 0;
       for (const double loss : exact.losses) sum += 0.7 * loss;
       return sum;
     };
-    expect_close(Exact(logits, targets, options, 0.7, cols).d_logits, differences(f, logits), 1e-8);
+    expect_close(ExactLoss(logits, targets, options, 0.7, cols).d_logits, differences(f, logits),
+                 1e-8);
   }
 }
 

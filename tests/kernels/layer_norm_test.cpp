@@ -16,9 +16,9 @@ using namespace tests;
 constexpr double kEpsilon = 1e-5f;
 
 // The reference's results and gradients for given numbers.
-struct Exact {
-  Exact(const std::vector<double>& x, const std::vector<double>& weight,
-        const std::vector<double>& bias, int64_t rows, int64_t cols)
+struct ExactNorm {
+  ExactNorm(const std::vector<double>& x, const std::vector<double>& weight,
+            const std::vector<double>& bias, int64_t rows, int64_t cols)
       : rows(rows),
         cols(cols),
         x(x),
@@ -51,8 +51,8 @@ class LayerNormKernel : public OnEachTarget {
     PaddedRows y(rows, cols, 4), mean(1, rows, 5), inverse(1, rows, 6);
     layer_norm_forward(execution(), x.view(), weight.data(), with_bias ? bias.data() : nullptr,
                        static_cast<float>(kEpsilon), {y.view(), mean.data(), inverse.data()});
-    Exact exact(x.exact(), weight.exact(), with_bias ? bias.exact() : std::vector<double>(), rows,
-                cols);
+    ExactNorm exact(x.exact(), weight.exact(), with_bias ? bias.exact() : std::vector<double>(),
+                    rows, cols);
     expect_close(y.view(), exact.y);
     expect_close(mean.view(), exact.mean);
     expect_close(inverse.view(), exact.inverse_deviation, 2e-6);
@@ -106,7 +106,7 @@ TEST_P(LayerNormKernel, keeps_its_variance_when_the_mean_is_large) {
   const std::vector<float> ones(200, 1);
   layer_norm_forward(execution(), x.view(), ones.data(), nullptr, static_cast<float>(kEpsilon),
                      {y.view(), mean.data(), inverse.data()});
-  const Exact exact(x.exact(), std::vector<double>(200, 1), {}, 1, 200);
+  const ExactNorm exact(x.exact(), std::vector<double>(200, 1), {}, 1, 200);
   expect_close(y.view(), exact.y, 5e-4);  // a mean of 4096 is itself rounded to 2.4e-4
   expect_close(inverse.view(), exact.inverse_deviation);
 }
@@ -183,11 +183,11 @@ TEST(LayerNormReference, has_the_gradients_of_its_differences) {
     const std::vector<double> weight = random_numbers(cols, 500 + n);
     const std::vector<double> bias = random_numbers(cols, 900 + n);
     const std::vector<double> dy = random_numbers(rows * cols, 1300 + n);
-    Exact exact(x, weight, bias, rows, cols);
+    ExactNorm exact(x, weight, bias, rows, cols);
     exact.backward(dy);
     const auto loss = [&](const std::vector<double>& at, const std::vector<double>& w,
                           const std::vector<double>& b) {
-      return dot(Exact(at, w, b, rows, cols).y, dy);
+      return dot(ExactNorm(at, w, b, rows, cols).y, dy);
     };
     expect_close(exact.dx, differences([&](const auto& at) { return loss(at, weight, bias); }, x),
                  1e-6);
@@ -217,7 +217,7 @@ TEST(ResidualNormReference, has_the_gradients_of_its_differences) {
     // Both inputs have the gradient of the sum: the norm's, and what comes to the sum directly.
     std::vector<double> sum(x);
     for (size_t i = 0; i < x.size(); ++i) sum[i] += residual[i];
-    Exact exact(sum, weight, {}, 2, cols);
+    ExactNorm exact(sum, weight, {}, 2, cols);
     exact.dx = d_sum;
     exact.backward(dy);
     expect_close(exact.dx, differences([&](const auto& at) { return loss(at, residual); }, x),

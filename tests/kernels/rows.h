@@ -6,12 +6,15 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "headlight/kernels/kernels.h"
 
 namespace headlight::tests {
+
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // Sizes around those of vectors and tiles.
 inline constexpr int64_t kOddSizes[] = {0, 1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33, 64, 65, 100, 129};

@@ -59,8 +59,6 @@ HWY_EXPORT(apply_tanh);
 HWY_EXPORT(apply_normal_tail);
 HWY_EXPORT(draw_factors);
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
 using Vectors = void (*)(const float*, float*, int64_t);
 
 // Every `step`-th float from 0 to |bound|, with bound's sign.

@@ -15,8 +15,6 @@ namespace {
 
 using namespace tests;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
 // Softmax, or its logarithm, by kernel and by reference.
 struct Function {
   bool log;

@@ -4,19 +4,19 @@
 namespace headlight::models {
 namespace {
 
-const std::string kFolder = shared("data/gpt-nano-sort");
+const std::string kSortFolder = shared("data/gpt-nano-sort");
 
 class NanoSort : public ModelTest {
  protected:
   void SetUp() override {
-    SKIP_WITHOUT(kFolder);
-    model_ = load_model(base::real_files(), kFolder);
+    SKIP_WITHOUT(kSortFolder);
+    model_ = load_model(base::real_files(), kSortFolder);
   }
   std::unique_ptr<Model> model_;
 };
 
 TEST_F(NanoSort, has_every_intermediate_of_the_published_run) {
-  const nn::StateDict partials = read_tensors(kFolder + "/partials.safetensors");
+  const nn::StateDict partials = read_tensors(kSortFolder + "/partials.safetensors");
   Keeper keeper;
   Context context = inference_context();
   context.observer = &keeper;
@@ -60,7 +60,7 @@ TEST_F(NanoSort, has_every_intermediate_of_the_published_run) {
 }
 
 TEST_F(NanoSort, scores_before_the_mask_are_those_published_where_they_count) {
-  const nn::StateDict partials = read_tensors(kFolder + "/partials.safetensors");
+  const nn::StateDict partials = read_tensors(kSortFolder + "/partials.safetensors");
   Keeper keeper({"decoder.0.self.masked_scores"});
   Context context = inference_context();
   context.observer = &keeper;

@@ -9,7 +9,7 @@
 namespace headlight::models {
 namespace {
 
-const std::string kFolder = shared("data/ct2-aren");
+const std::string kArenFolder = shared("data/ct2-aren");
 
 std::vector<std::string> lines_of(const std::string& path) {
   std::ifstream file(path);
@@ -19,19 +19,19 @@ std::vector<std::string> lines_of(const std::string& path) {
 }
 
 TEST_F(ModelTest, a_converted_folder_transliterates_as_the_original_does) {
-  SKIP_WITHOUT(kFolder);
+  SKIP_WITHOUT(kArenFolder);
 #ifndef HEADLIGHT_CONVERT_CT2
 #define HEADLIGHT_CONVERT_CT2 ""
   GTEST_SKIP() << "the examples are not built";
 #endif
   const TemporaryFolder folder;
   const std::string command =
-      "'" HEADLIGHT_CONVERT_CT2 "' '" + kFolder + "' '" + folder / "aren" + "' > /dev/null";
+      "'" HEADLIGHT_CONVERT_CT2 "' '" + kArenFolder + "' '" + folder / "aren" + "' > /dev/null";
   ASSERT_EQ(std::system(command.c_str()), 0);
   const std::unique_ptr<Model> model = load_model(base::real_files(), folder / "aren");
 
-  const std::vector<std::string> sources = lines_of(kFolder + "/source_vocabulary.txt");
-  const std::vector<std::string> targets = lines_of(kFolder + "/target_vocabulary.txt");
+  const std::vector<std::string> sources = lines_of(kArenFolder + "/source_vocabulary.txt");
+  const std::vector<std::string> targets = lines_of(kArenFolder + "/target_vocabulary.txt");
   // The tables have a row more than the lists: for what is in neither.
   ASSERT_EQ(static_cast<int64_t>(sources.size()) + 1, model->source_vocab_size());
   ASSERT_EQ(static_cast<int64_t>(targets.size()) + 1, model->vocab_size());
