@@ -97,7 +97,7 @@ void print_text(StandardOutput& output, const ForwardOptions& options,
   if (options.prints_logits()) output.write(array_text("logits", result.logits, "--logits"));
 }
 
-void run_forward(Session& session) {
+void forward(Session& session) {
   const ForwardOptions options = read_options(session.arguments);
   for (const auto& place : {options.logits, options.trace, options.grads}) {
     check_output_place(session.files, place);
@@ -119,6 +119,6 @@ void run_forward(Session& session) {
 const Command kForward = {
     "forward",        "run a model on ids: logits, loss, gradients, every intermediate",
     kForwardExamples, kForwardOptions,
-    run_forward,      {.name = "MODEL"}};
+    forward,      {.name = "MODEL"}};
 
 }  // namespace headlight::cli

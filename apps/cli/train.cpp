@@ -37,7 +37,7 @@ std::optional<io::Json> earlier_run(Session& session, const std::string& folder,
   if (!resumes) {
     throw Error(
         ErrorKind::bad_input, "--out", folder,
-        "is there already; --resume goes on with its run_train, another name starts a new one");
+        "is there already; --resume goes on with its run, another name starts a new one");
   }
   if (base::exists(session.files, run_file(folder)))
     return io::read_json(session.files, run_file(folder));
@@ -195,7 +195,7 @@ void run_train(Session& session) {
   const TrainSettings settings =
       read_train_settings(session.arguments, session.files, before ? &*before : nullptr);
   const io::Json run = settings_json(settings);
-  if (before) check_unchanged(*before, run_train, run_file(*folder));
+  if (before) check_unchanged(*before, run, run_file(*folder));
   check_writable(session.files, *folder);
   TrainSetup setup = make_train_setup(session.files, settings);
   if (before) check_data(*before, setup, run_file(*folder));
