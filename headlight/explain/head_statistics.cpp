@@ -60,12 +60,12 @@ class HeadMeasure {
     to.entropy = entropy_.value();
     to.relative_entropy = relative_.value();
     to.mean_distance = distance_.value();
-    size_t best = 0;
-    for (size_t r = 1; r < kRoles.size(); ++r) {
-      if (shares_[r].value() > shares_[best].value()) best = r;
+    for (size_t r = 0; r < kRoles.size(); ++r) {
+      const Mean& share = shares_[r];
+      if (2 * share.count < entropy_.count || share.value() <= to.measure) continue;
+      to.role = share.value() >= kShare ? kRoles[r] : HeadRole::none;
+      to.measure = share.value();
     }
-    to.role = shares_[best].value() >= kShare ? kRoles[best] : HeadRole::none;
-    to.measure = shares_[best].value();
     if (to.relative_entropy < kUniform) return;
     to.role = HeadRole::uniform;
     to.measure = to.relative_entropy;
@@ -87,7 +87,8 @@ class HeadMeasure {
   std::optional<int64_t> rarest(int64_t seen) const {
     const auto end = key_counts_.begin() + seen;
     const auto least = std::min_element(key_counts_.begin(), end);
-    if (std::count(key_counts_.begin(), end, *least) != 1) return {};
+    const bool is_first = least == key_counts_.begin();  // a role of its own
+    if (is_first || std::count(key_counts_.begin(), end, *least) != 1) return {};
     return least - key_counts_.begin();
   }
 

@@ -15,9 +15,10 @@ std::string_view name_of(HeadRole role);
 // Rows that see at least two keys count. A head is `uniform` when its entropy is at least 0.95 of
 // the largest possible; or else it has the role whose keys get the largest share of the weights,
 // when that share is at least one half: the key before, the key after, the first key, the key
-// itself, the rarest key that the row sees. Shares of previous, next and self are of self-attention
-// only, and of rows that see such a key. `measure` is the number that decided: the share, or the
-// entropy's; of `none` the largest share.
+// itself, the rarest key that the row sees, where that is another than the first. Shares are of
+// rows that see such a key, at least half of all; those of previous, next and self are of
+// self-attention only. `measure` is the number that decided: the share, or the entropy's; of `none`
+// the largest share.
 struct HeadStatistics {
   std::string place;  // "encoder.0.self"
   int64_t head = 0;

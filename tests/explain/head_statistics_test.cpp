@@ -14,9 +14,10 @@ class Heads : public ExplainTest {
   // One head whose weights are weight(row, key), over tokens of which number 4 is the only one of
   // its kind.
   HeadStatistics of(const std::function<float(int64_t, int64_t)>& weight, bool causal = false,
-                    const std::string& place = "encoder.0.self") {
+                    const std::string& place = "encoder.0.self",
+                    const std::vector<int64_t>& ids = {7, 8, 7, 8, 9, 7}) {
     Input input;
-    input.batch.ids = Tensor::of({1, kTokens}, std::vector<int64_t>{7, 8, 7, 8, 9, 7});
+    input.batch.ids = Tensor::of({1, kTokens}, ids);
     Trace trace(threads_, input, {});
     std::vector<float> weights;
     for (int64_t i = 0; i < kTokens * kTokens; ++i) {
@@ -52,6 +53,19 @@ TEST_F(Heads, that_look_at_neighbours_are_told_apart) {
   EXPECT_EQ(of([](int64_t, int64_t j) { return mostly(j == 0); }).role, HeadRole::first);
   EXPECT_EQ(of([](int64_t, int64_t j) { return mostly(j == 4); }).role, HeadRole::rarest);
   EXPECT_EQ(name_of(HeadRole::rarest), "rarest");
+}
+
+TEST_F(Heads, that_look_at_the_first_key_have_that_role_where_it_is_the_rarest_too) {
+  const auto to_first = [](int64_t, int64_t j) { return mostly(j == 0); };
+  const HeadStatistics first = of(to_first, false, "encoder.0.self", {9, 8, 7, 8, 7, 8});
+  EXPECT_EQ(first.role, HeadRole::first);
+  EXPECT_FLOAT_EQ(first.measure, 0.75);
+}
+
+TEST_F(Heads, are_not_named_after_what_few_rows_see) {
+  // From row 2 on there are two keys as rare: only row 1 has a rarest one.
+  const auto to_second = [](int64_t i, int64_t j) { return i == 1 && j == 1 ? 1.0F : 0.0F; };
+  EXPECT_EQ(of(to_second, true, "decoder.0.cross", {7, 8, 8, 7, 7, 7}).role, HeadRole::none);
 }
 
 TEST_F(Heads, that_look_everywhere_are_uniform_and_have_the_largest_entropy) {
