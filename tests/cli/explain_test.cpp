@@ -183,7 +183,7 @@ TEST(Explain, takes_sentences_of_the_users_own) {
   const ProgramRun run = explain({"--sentences", folder / "mine.tsv", "--text", "학교에 간다",
                                   "--lang", "ko", "--train", "--only", "13"});
   EXPECT_EQ(run.code, 0) << run.errors;
-  expect_has(run.output, "모델의 말: 책을 읽는다\n");
+  expect_has(run.output, "모델이 이어 쓴 말: 책을 읽는다\n");
   EXPECT_LE(widest_line(run.output), 80);
   // A text with a target of its own joins the data set.
   const ProgramRun joined =
@@ -195,7 +195,7 @@ TEST(Explain, follows_models_that_come_with_the_program) {
   const ProgramRun gpt = explain({"stories", "--text", "Anna has two apples", "--only", "4-13"});
   EXPECT_EQ(gpt.code, 0) << gpt.errors;
   expect_has(gpt.output, "decoder.0.self.weights");
-  expect_has(gpt.output, "This model has no such step.");
+  expect_has(gpt.output, "There is nothing to show here for this model.");
   // A line break is a token like others, and no line break in a matrix.
   const ProgramRun lines = explain({"stories", "--text", "Anna has two\napples", "--only", "4"});
   expect_has(lines.output, "⏎");
