@@ -119,6 +119,6 @@ void forward(Session& session) {
 const Command kForward = {
     "forward",        "run a model on ids: logits, loss, gradients, every intermediate",
     kForwardExamples, kForwardOptions,
-    forward,      {.name = "MODEL"}};
+    forward,          {.name = "MODEL"}};
 
 }  // namespace headlight::cli

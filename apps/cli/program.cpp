@@ -135,9 +135,8 @@ Request read_request(std::span<char* const> words) {
     word = parser.next_word(request.arguments, request.known);
   }
   if (!word) {
-    if (words.empty() || request.arguments.has("help") || request.arguments.has("version")) {
-      return request;
-    }
+    // The first minute, in any language and with any seed; it is to be read, not to be parsed.
+    if (!request.arguments.has("json")) return request;
     throw Error(ErrorKind::usage, "command", "", "is missing; `headlight --help` lists all");
   }
   request.command = &command_called(*word);

@@ -35,9 +35,8 @@ std::string run_file(const std::string& folder) { return folder + "/run.json"; }
 std::optional<io::Json> earlier_run(Session& session, const std::string& folder, bool resumes) {
   if (!base::exists(session.files, folder)) return std::nullopt;
   if (!resumes) {
-    throw Error(
-        ErrorKind::bad_input, "--out", folder,
-        "is there already; --resume goes on with its run, another name starts a new one");
+    throw Error(ErrorKind::bad_input, "--out", folder,
+                "is there already; --resume goes on with its run, another name starts a new one");
   }
   if (base::exists(session.files, run_file(folder)))
     return io::read_json(session.files, run_file(folder));

@@ -16,11 +16,17 @@ using tensor::Tensor;
 
 constexpr size_t kMostWords = 24;
 
-ShownStep titled(const Catalogue& catalogue, int number) {
+bool is_encoder(const explain::Trace& trace) { return trace.find("decoder.output") == nullptr; }
+
+// An encoder alone predicts and learns otherwise than a decoder: "step.13.encoder.text".
+ShownStep titled(const Walk& walk, int number) {
   const std::string key = "step." + std::to_string(number);
-  return {.number = number,
-          .title = catalogue.text(key + ".title"),
-          .paragraphs = {catalogue.text(key + ".text"), catalogue.text(key + ".note")}};
+  const bool own = is_encoder(walk.trace) && walk.catalogue.has(key + ".encoder.text");
+  const std::string words = own ? key + ".encoder" : key;
+  return {
+      .number = number,
+      .title = walk.catalogue.text(key + ".title"),
+      .paragraphs = {walk.catalogue.text(words + ".text"), walk.catalogue.text(words + ".note")}};
 }
 
 void add_sentences(const Walk& walk, ShownStep& step) {
@@ -30,7 +36,7 @@ void add_sentences(const Walk& walk, ShownStep& step) {
     table.lines.push_back({pair.source, pair.target});
   }
   if (walk.sentences.empty()) {
-    step.paragraphs.push_back(walk.catalogue.text("message.absent"));
+    step.paragraphs.back() = walk.catalogue.text("message.absent");
   } else {
     step.tables.push_back(std::move(table));
   }
@@ -66,25 +72,40 @@ void add_ids(const Walk& walk, ShownStep& step) {
   add(input.tokens, input.batch.ids);
 }
 
-// The likeliest words after the last token.
-void add_prediction(const Walk& walk, ShownStep& step) {
-  constexpr size_t kMost = 5;
-  const TracedTensor* probabilities = walk.trace.find("probabilities");
-  const std::vector<std::string>& words = walk.trace.input().vocabulary;
-  if (probabilities == nullptr || words.empty()) return;
-  const Tensor values = walk.trace.values("probabilities");
-  const int64_t width = std::min<int64_t>(values.size(-1), static_cast<int64_t>(words.size()));
-  const float* row = values.data<float>() + values.elements() - values.size(-1);
-  std::vector<int64_t> order(static_cast<size_t>(width));
-  for (int64_t i = 0; i < width; ++i) order[static_cast<size_t>(i)] = i;
-  const size_t most = std::min(kMost, order.size());
+// The ids of the `most` largest probabilities.
+std::vector<int64_t> likeliest(const float* probabilities, int64_t words, size_t most) {
+  std::vector<int64_t> order(static_cast<size_t>(words));
+  for (int64_t i = 0; i < words; ++i) order[static_cast<size_t>(i)] = i;
+  most = std::min(most, order.size());
   std::partial_sort(
       order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
-      [&](int64_t a, int64_t b) { return row[a] != row[b] ? row[a] > row[b] : a < b; });
+      [&](int64_t a, int64_t b) {
+        return probabilities[a] != probabilities[b] ? probabilities[a] > probabilities[b] : a < b;
+      });
+  order.resize(most);
+  return order;
+}
+
+// The likeliest words after the last token; of an encoder the likeliest one at each place.
+void add_prediction(const Walk& walk, ShownStep& step) {
+  constexpr size_t kMost = 5;
+  const std::vector<std::string>& words = walk.trace.input().vocabulary;
+  if (walk.trace.find("probabilities") == nullptr || words.empty()) return;
+  const Tensor values = walk.trace.values("probabilities");
+  const int64_t rows = values.size(1);
+  const int64_t width = std::min<int64_t>(values.size(2), static_cast<int64_t>(words.size()));
+  const bool encodes = is_encoder(walk.trace);
   ShownTable table{{{walk.catalogue.text("label.word"), walk.catalogue.text("label.probability")}}};
-  for (size_t i = 0; i < most; ++i) {
-    table.lines.push_back(
-        {visible(words[static_cast<size_t>(order[i])]), walk.catalogue.number(row[order[i]], 4)});
+  if (encodes) table.lines[0].insert(table.lines[0].begin(), walk.catalogue.text("label.token"));
+  const int64_t last = encodes ? std::min<int64_t>(rows, kMostWords) : rows;
+  for (int64_t row = encodes ? 0 : rows - 1; row < last; ++row) {
+    const float* probabilities = values.data<float>() + row * values.size(2);
+    for (const int64_t id : likeliest(probabilities, width, encodes ? 1 : kMost)) {
+      auto& line = table.lines.emplace_back();
+      if (encodes) line.push_back(visible(walk.trace.input().tokens[static_cast<size_t>(row)]));
+      line.push_back(visible(words[static_cast<size_t>(id)]));
+      line.push_back(walk.catalogue.number(probabilities[id], 4));
+    }
   }
   step.tables.push_back(std::move(table));
   if (walk.says) {
@@ -93,6 +114,10 @@ void add_prediction(const Walk& walk, ShownStep& step) {
 }
 
 void add_loss(const Walk& walk, ShownStep& step) {
+  if (is_encoder(walk.trace)) {
+    step.paragraphs.push_back(walk.catalogue.text("message.absent"));
+    return;
+  }
   if (!walk.loss) {
     step.afterwards.push_back(walk.catalogue.text("message.no_target"));
     return;
@@ -118,7 +143,7 @@ void add_places(const Walk& walk, const std::vector<const TracedTensor*>& tensor
 }  // namespace
 
 ShownStep walk_step(const Walk& walk, int number) {
-  ShownStep step = titled(walk.catalogue, number);
+  ShownStep step = titled(walk, number);
   const std::vector<const TracedTensor*> tensors = walk.trace.of_step(number);
   add_places(walk, tensors, step);
   switch (number) {

@@ -8,6 +8,7 @@
 #include "headlight/text/text.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/cli/arrays.h"
+#include "tests/cli/model_folders.h"
 #include "tests/cli/program.h"
 
 namespace headlight::test {
@@ -203,6 +204,15 @@ TEST(Explain, follows_models_that_come_with_the_program) {
       explain({"thrones", "--text", kText, "--target", kTarget, "--only", "13"});
   EXPECT_EQ(pair.code, 0) << pair.errors;
   expect_has(pair.output, "The model says: you win or you die\n");
+}
+
+TEST(Explain, of_an_encoder_tells_what_could_stand_at_each_place) {
+  const std::string model = model_folders().encoder();
+  const ProgramRun told = explain({model, "--text", "a small house", "--only", "13-14"});
+  EXPECT_EQ(told.code, 0) << told.errors;
+  expect_has(told.output, "An encoder alone does not continue a sentence.");
+  expect_has(told.output, "An encoder alone learns from words");
+  EXPECT_EQ(told.output.find("--target"), std::string::npos);
 }
 
 struct WrongUse {

@@ -12,9 +12,10 @@ namespace {
 
 class FirstMinute : public testing::Test {
  protected:
-  ProgramRun run(std::vector<std::string> set = {}) const {
+  ProgramRun run(const std::vector<std::string>& words = {},
+                 std::vector<std::string> set = {}) const {
     set.push_back("XDG_CACHE_HOME=" + folder_ / "cache");
-    return run_program({}, {.set = set, .close_input = true});
+    return run_program(words, {.set = set, .close_input = true});
   }
   TemporaryFolder folder_;
 };
@@ -46,8 +47,10 @@ TEST_F(FirstMinute, writes_the_walk_as_a_page_and_says_where) {
 TEST_F(FirstMinute, speaks_four_languages) {
   for (const auto& [language, words] : std::vector<std::pair<std::string, std::string>>{
            {"tr", "Transformer"}, {"az", "Transformer"}, {"ko", "트랜스포머"}}) {
-    const ProgramRun shown = run({"HEADLIGHT_LANG=" + language});
+    const ProgramRun shown = run({}, {"HEADLIGHT_LANG=" + language});
     EXPECT_EQ(shown.code, 0) << shown.errors;
+    const std::string first_line = shown.output.substr(0, shown.output.find('\n'));
+    EXPECT_TRUE(run({"--lang", language}).output.starts_with(first_line)) << first_line;
     EXPECT_NE(shown.output.find(words), std::string::npos) << shown.output;
     EXPECT_NE(folder_.get("cache/headlight/walk.html").find("\"language\":\"" + language + "\""),
               std::string::npos);

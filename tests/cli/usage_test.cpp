@@ -23,7 +23,7 @@ const std::vector<WrongUsage> kWrongCommands = {
     {{std::string(100000, 'a')}, "unknown command"},
     {{"help", "atend"}, "the nearest is attend"},
     {{"--", "--version"}, "unknown command"},
-    {{"--threads", "2"}, "command: is missing"},
+    {{"--json"}, "command: is missing"},
     {{"attend", "q.npy"}, R"(unexpected argument ("q.npy"): attend takes only options)"},
     {{"attend", "--query", "q.npy", "k.npy"}, "unexpected argument"},
     {{"bench", "quick"}, "unexpected argument"},

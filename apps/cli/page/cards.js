@@ -14,9 +14,13 @@ function card(step) {
   const content = contents[step]?.() ?? groups(step);
   return element("section", { class: "card", id: `step-${step}`, tabindex: "-1", "data-step": step },
     element("h2", {}, element("span", { class: "number" }, String(step)), text(`step.${step}.title`)),
-    element("p", { class: "text" }, text(`step.${step}.text`)), element("p", { class: "note" }, text(`step.${step}.note`)),
+    element("p", { class: "text" }, text(`${stepKey(step)}.text`)), !(step === 1 && data.sentences.length === 0) && element("p", { class: "note" }, text(`${stepKey(step)}.note`)),
     slips[step]?.map(slip), content.length > 0 ? content : element("p", { class: "absent" }, text("message.absent")), variantsOf(step));
 }
+
+// An encoder alone predicts and learns otherwise than a decoder.
+function isEncoder() { return !run().find("decoder.output"); }
+function stepKey(step) { return isEncoder() && has(`step.${step}.encoder.text`) ? `step.${step}.encoder` : `step.${step}`; }
 
 const slips = { 7: ["scaling", "split"], 11: ["cross_attention"], 12: ["masking"] };
 function slip(name) {
