@@ -39,6 +39,7 @@ struct LeftOperand {
 LeftOperand left_operand(const Product& p, const Part& part, float* scratch) {
   const int64_t tile_rows = tile_rows_of(part.rows);
   const float* a = p.a.data + part.row * p.a.row_stride + part.k * p.a.col_stride;
+  if (p.tiles != nullptr) return {p.tiles + part.k * tile_rows, tile_rows * p.a.cols, 1, tile_rows};
   if (scratch == nullptr) return {a, tile_rows * p.a.row_stride, p.a.row_stride, p.a.col_stride};
   pack_panels({a, part.depth, p.a.col_stride, part.rows, p.a.row_stride}, scratch, tile_rows,
               tile_rows * part.depth);
@@ -170,15 +171,21 @@ int64_t panels_size(int64_t rows, int64_t cols) {
   return rows * ceil_divide(cols, kTileCols) * kTileCols;
 }
 
-void pack(const Execution& execution, const tensor::ConstMatrixView& b, float* panels) {
-  const int64_t cols =
-      even_piece(b.cols, std::clamp<int64_t>(b.cols / 4, kTileCols, 8 * kTileCols), kTileCols);
-  execution.threads.parallel_for(ceil_divide(b.cols, cols), [&](int64_t task, int) {
-    const int64_t col = task * cols;
-    pack_panels({b.data + col * b.col_stride, b.rows, b.row_stride, std::min(cols, b.cols - col),
-                 b.col_stride},
-                panels + col * b.rows, kTileCols, b.rows * kTileCols);
+// Rearranges a source in panels of `pitch` lanes, all `s.depth` deep. Cut by depth: rows of what
+// layers pass on lie in the cache of the worker that made them.
+void pack_all(const Execution& execution, const PanelSource& s, int64_t pitch, float* panels) {
+  constexpr int64_t kPackTasks = 8;
+  const int64_t depth = even_piece(s.depth, std::max<int64_t>(16, s.depth / kPackTasks), 16);
+  execution.threads.parallel_for(ceil_divide(s.depth, depth), [&](int64_t task, int) {
+    const int64_t k = task * depth;
+    pack_panels({s.data + k * s.depth_stride, std::min(depth, s.depth - k), s.depth_stride, s.width,
+                 s.width_stride},
+                panels + k * pitch, pitch, s.depth * pitch);
   });
+}
+
+void pack(const Execution& execution, const tensor::ConstMatrixView& b, float* panels) {
+  pack_all(execution, {b.data, b.rows, b.row_stride, b.cols, b.col_stride}, kTileCols, panels);
 }
 
 // Many blocks of rows would rearrange plain b once each: then it is done once for all before.
@@ -192,6 +199,16 @@ void product(const Execution& execution, Product p) {
     pack(execution, p.b, data);
     p.panels = data;
     cut.b_packed = true;
+  }
+  tensor::Block tiles;
+  if (cut.a_packed) {
+    const int64_t pitch = tile_rows_of(p.a.rows);
+    tiles = execution.arena.allocate(
+        static_cast<size_t>(ceil_divide(p.a.rows, pitch) * pitch * p.a.cols) * sizeof(float));
+    float* data = reinterpret_cast<float*>(tiles.get());
+    pack_all(execution, {p.a.data, p.a.cols, p.a.col_stride, p.a.rows, p.a.row_stride}, pitch,
+             data);
+    p.tiles = data;
   }
   const tensor::Block scratch = execution.arena.allocate(
       static_cast<size_t>(cut.scratch_size() * execution.threads.size()) * sizeof(float));

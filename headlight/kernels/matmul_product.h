@@ -11,6 +11,7 @@ struct Product {
   const float* panels;        // of a packed b, or none
   tensor::MatrixView c;
   const Epilogue& epilogue;
+  const float* tiles = nullptr;  // of a packed a
 };
 
 constexpr int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }

@@ -31,7 +31,9 @@ constexpr int64_t kBlockTiles = 2;
 constexpr int64_t kTaskWork = 1 << 19;
 // Up to so many rows of plain b's products stay in one block: b is then rearranged once, in cache.
 constexpr int64_t kWholeRows = 384;
-// Where a is rearranged: tiles at once (about a megabyte), and panels they meet, to be worth it.
+// Where a is rearranged: all of it before, when it is the smaller operand and no larger than this;
+// else tiles at once (about a megabyte), and panels they meet, to be worth it.
+constexpr int64_t kWholeBytes = 1 << 20;
 constexpr int64_t kPackedTiles = 24;
 constexpr int64_t kPackedPanels = 48;
 
@@ -50,6 +52,7 @@ struct Cut {
   int64_t row_blocks;
   int64_t panel_blocks;
   bool pack_a;      // a is rearranged block by block
+  bool a_packed;    // all of a is, before
   bool b_packed;    // all of b is, before
   bool b_in_place;  // b is read where it lies
   float* scratch;
@@ -71,6 +74,23 @@ inline void cut_few(int64_t k, int64_t panels, Cut& cut) {
   cut.block_panels = std::clamp<int64_t>(kTaskWork / ((k + 1) * kTileRows * kTileCols), 1, panels);
 }
 
+// For a that is rearranged before: blocks of all rows, each with panels of its own.
+inline void cut_whole(const Product& p, int64_t panels, Cut& cut) {
+  const int64_t m = p.c.rows, k = p.a.cols;
+  cut.slice_depth = even_piece(k, kSliceDepth, 8);
+  const int64_t tasks = std::clamp<int64_t>(m * k * p.c.cols / kTaskWork, 1, kEnoughTasks);
+  cut.block_rows = m;
+  cut.block_panels = std::max<int64_t>(1, panels / tasks);
+  const int64_t slice_bytes = cut.slice_depth * kTileCols * static_cast<int64_t>(sizeof(float));
+  cut.group_panels = std::clamp<int64_t>(kGroupBytes / slice_bytes, 1, cut.block_panels);
+}
+
+// Tiles of a block. Of many blocks rather one more than a last one that leaves a thread waiting.
+inline int64_t even_tiles(int64_t tiles, int64_t blocks) {
+  constexpr int64_t kMany = 4;
+  return blocks < kMany ? ceil_divide(tiles, blocks) : tiles / blocks;
+}
+
 inline void cut_many(int64_t m, int64_t k, int64_t panels, Cut& cut) {
   constexpr int64_t kLeastRows = kBlockTiles * kTileRows;
   cut.slice_depth = even_piece(k, kSliceDepth, 8);
@@ -85,10 +105,10 @@ inline void cut_many(int64_t m, int64_t k, int64_t panels, Cut& cut) {
   cut.block_panels = even_piece(panels, most_panels, 1);
   cut.group_panels = even_piece(cut.block_panels, group, 1);
   const int64_t row_blocks = whole ? 1 : ceil_divide(tasks, ceil_divide(panels, cut.block_panels));
-  const int64_t most_rows = cut.pack_a ? kPackedTiles * kTileRows : m;
-  cut.block_rows = even_piece(
-      m, std::clamp(ceil_divide(m, row_blocks), kLeastRows, std::max(kLeastRows, most_rows)),
-      kTileRows);
+  const int64_t tiles = ceil_divide(m, kTileRows);
+  const int64_t most_tiles = cut.pack_a ? kPackedTiles : tiles;
+  cut.block_rows = kTileRows * std::clamp(even_tiles(tiles, row_blocks), kBlockTiles,
+                                          std::max(kBlockTiles, most_tiles));
 }
 
 // Rows of a with adjacent numbers are read where they lie: the tile does not mind.
@@ -97,10 +117,15 @@ inline Cut cut_of(const Product& p) {
   Cut cut{};
   cut.pack_a = p.a.rows > 1 && p.a.col_stride != 1;
   cut.b_packed = p.panels != nullptr;
+  const int64_t a_bytes = p.a.rows * p.a.cols * static_cast<int64_t>(sizeof(float));
+  cut.a_packed = cut.pack_a && !cut.b_packed && p.c.rows <= p.c.cols && a_bytes <= kWholeBytes;
   const int64_t few_rows = cut.b_packed ? kTileRows : kFewRows;
   if (p.c.rows <= few_rows && !cut.pack_a) {
     cut.b_in_place = !cut.b_packed && p.b.col_stride == 1;
     cut_few(p.a.cols, panels, cut);
+  } else if (cut.a_packed) {
+    cut.pack_a = false;
+    cut_whole(p, panels, cut);
   } else {
     cut_many(p.c.rows, p.a.cols, panels, cut);
   }
