@@ -48,7 +48,9 @@ void add_variants_to(const Explaining& work, const Explained& run, ShownStep& st
     }
     step.afterwards.push_back(lines + ".");
   }
-  if (step.number == 11) step.afterwards.push_back(work.catalogue.text("variant.cross_values"));
+  if (step.number == 11 && !step.arrays.empty()) {
+    step.afterwards.push_back(work.catalogue.text("variant.cross_values"));
+  }
 }
 
 std::vector<ShownStep> steps_of(const Explaining& work, const Explained& run) {

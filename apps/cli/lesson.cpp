@@ -18,7 +18,7 @@ constexpr std::string_view kLessonExamples =
     R"(  headlight lesson steps
       self-attention on three inputs, with numbers that can be computed by hand (Turkish)
   headlight lesson nanogpt --lang en
-      the eight steps of nanoGPT's attention, and why one fused layer is faster than three
+      the eight steps of nanoGPT's attention, and whether one fused layer is faster than three
   headlight lesson from-scratch --step 5
       one step: why scores are divided by the root of the width
   headlight lesson d2l --json

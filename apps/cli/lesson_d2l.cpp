@@ -108,7 +108,7 @@ std::vector<ShownStep> d2l_lesson(LessonRoom& room) {
   ShownStep& merged = steps.emplace_back(lesson_step(room, "d2l", 5));
   merged.arrays = {lesson_array(room, "concatenated", "concatenated", sight.at("concatenated")),
                    lesson_array(room, "output", "self.output", output.data())};
-  merged.arrays.back().title = "W_o";
+  merged.arrays.back().title = "[h_1 … h_5] W_o";
   steps.push_back(silent_heads(room));
   return steps;
 }

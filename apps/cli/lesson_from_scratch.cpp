@@ -48,7 +48,7 @@ ShownStep small_mask(LessonRoom& room) {
     for (int64_t j = i + 1; j < kSmall; ++j) forbidden.data<int64_t>()[i * kSmall + j] = 1;
   }
   ShownStep step = lesson_step(room, "from-scratch", 4);
-  step.arrays = {{.name = "mask", .title = room.catalogue.text("term.mask"), .numbers = forbidden},
+  step.arrays = {lesson_array(room, "mask", "mask", forbidden),
                  lesson_array(room, "scaled_scores", "scaled_scores", sight.at("scaled_scores")),
                  lesson_array(room, "masked_scores", "masked_scores", sight.at("masked_scores")),
                  lesson_array(room, "weights", "weights", sight.at("weights"))};

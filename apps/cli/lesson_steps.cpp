@@ -63,9 +63,9 @@ void add_one_head(LessonRoom& room, std::vector<ShownStep>& steps) {
   step(5).arrays = {array("weights", "weights", row_of(head.weights, 0))};
   step(6).arrays = {array("weighted_values", "weighted_values",
                           head.weighted.slice(0, 0, 1).contiguous().reshaped({3, 3}))};
-  step(7).arrays = {array("output", "head_output", row_of(head.output, 0))};
+  step(7).arrays = {array("output", "self.output", row_of(head.output, 0))};
   step(8).arrays = {array("all_weights", "weights", head.weights),
-                    array("all_outputs", "head_output", head.output)};
+                    array("all_outputs", "self.output", head.output)};
 }
 
 void add_eight_heads(LessonRoom& room, std::vector<ShownStep>& steps) {

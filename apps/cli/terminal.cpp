@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "headlight/text/text.h"
@@ -26,6 +27,59 @@ bool is_dumb() {
   return terminal == nullptr || std::string_view(terminal) == "dumb";
 }
 
+using Words = std::vector<std::string_view>;
+
+// A number or a symbol rather than a word of a sentence: "512", "√D", "W_q", "C", "sin(pos".
+bool is_symbol(std::string_view word) {
+  while (!word.empty() && std::string_view("(),.;:").find(word.back()) != std::string_view::npos) {
+    word.remove_suffix(1);
+  }
+  while (word.starts_with('(')) word.remove_prefix(1);
+  int64_t letters = 0;
+  for (size_t at = 0; at < word.size(); at += text::code_point_at(word, at).length) {
+    const char32_t letter = text::code_point_at(word, at).value;
+    if (!text::is_letter(letter) && letter != U'\'' && letter != U'-') return true;
+    ++letters;
+  }
+  return letters <= 2;
+}
+
+bool is_sign(std::string_view word) {
+  constexpr std::array<std::string_view, 12> kSigns = {"·", "=", "/", "×", "+", "−",
+                                                       "→", "←", "<", ">", "≤", "≥"};
+  return std::find(kSigns.begin(), kSigns.end(), word) != kSigns.end();
+}
+
+// How many words from `begin` on are in parentheses that open in the first of them, when all are
+// symbols: 3 for "(2, 4, 100)". 1 where there are none.
+size_t in_parentheses(const Words& words, size_t begin) {
+  int64_t open = 0;
+  for (size_t i = begin; i < words.size() && (is_symbol(words[i]) || is_sign(words[i])); ++i) {
+    open += std::count(words[i].begin(), words[i].end(), '(') -
+            std::count(words[i].begin(), words[i].end(), ')');
+    if (open <= 0) return i + 1 - begin;
+  }
+  return 1;
+}
+
+// How many words from `begin` on should stay on one line.
+size_t kept_together(const Words& words, size_t begin) {
+  size_t end = begin + in_parentheses(words, begin);
+  while (end + 1 < words.size() && is_sign(words[end]) && is_symbol(words[end - 1]) &&
+         is_symbol(words[end + 1])) {
+    end += 1 + in_parentheses(words, end + 1);
+  }
+  return end - begin;
+}
+
+std::string joined_by_blanks(const Words& words, size_t begin, size_t count) {
+  std::string joined;
+  for (size_t i = begin; i < begin + count; ++i) {
+    joined.append(i > begin ? " " : "").append(words[i]);
+  }
+  return joined;
+}
+
 }  // namespace
 
 Terminal terminal_of_output() {
@@ -45,14 +99,22 @@ std::string wrapped(std::string_view text, int64_t width, std::string_view inden
   std::string lines;
   std::string line(indent);
   bool is_empty = true;
-  for (const std::string_view word : text::words(text)) {
-    if (!is_empty && text::columns(line) + 1 + text::columns(word) > width) {
+  const Words words = text::words(text);
+  for (size_t at = 0; at < words.size();) {
+    size_t count = kept_together(words, at);
+    std::string piece = joined_by_blanks(words, at, count);
+    if (text::columns(indent) + text::columns(piece) > width) {
+      count = 1;
+      piece = words[at];
+    }
+    if (!is_empty && text::columns(line) + 1 + text::columns(piece) > width) {
       lines += line + "\n";
       line = indent;
       is_empty = true;
     }
-    line.append(is_empty ? "" : " ").append(word);
+    line.append(is_empty ? "" : " ").append(piece);
     is_empty = false;
+    at += count;
   }
   return is_empty ? lines : lines + line + "\n";
 }

@@ -15,7 +15,9 @@ struct Terminal {
 // terminal that has them, and not with NO_COLOR.
 Terminal terminal_of_output();
 
-// Words in lines of at most `width` columns, each ended; a longer word has a line of its own.
+// Words in lines of at most `width` columns, each ended; a longer word has a line of its own. What
+// belongs together stays on one line as far as it fits: shapes such as "(2, 4, 100)", and numbers
+// and symbols with the signs between them, such as "8 · 64 = 512".
 std::string wrapped(std::string_view text, int64_t width, std::string_view indent = "");
 // With blanks up to `width` columns: after the text, or before it.
 std::string padded(const std::string& text, int64_t width);

@@ -29,17 +29,20 @@ ShownStep titled(const Walk& walk, int number) {
       .paragraphs = {walk.catalogue.text(words + ".text"), walk.catalogue.text(words + ".note")}};
 }
 
+// Of a step that the model does not have: what it is, and that there is nothing to show.
+void make_absent(const Walk& walk, ShownStep& step) {
+  step.paragraphs = {step.paragraphs.front(), walk.catalogue.text("message.absent")};
+  step.slips.clear();
+}
+
 void add_sentences(const Walk& walk, ShownStep& step) {
   ShownTable table{
       {{walk.catalogue.text("label.sentence"), walk.catalogue.text("label.continuation")}}};
   for (const explain::SentencePair& pair : walk.sentences) {
     table.lines.push_back({pair.source, pair.target});
   }
-  if (walk.sentences.empty()) {
-    step.paragraphs.back() = walk.catalogue.text("message.absent");
-  } else {
-    step.tables.push_back(std::move(table));
-  }
+  if (walk.sentences.empty()) return make_absent(walk, step);
+  step.tables.push_back(std::move(table));
 }
 
 std::string joined(const std::vector<std::string>& words, size_t most) {
@@ -114,10 +117,7 @@ void add_prediction(const Walk& walk, ShownStep& step) {
 }
 
 void add_loss(const Walk& walk, ShownStep& step) {
-  if (is_encoder(walk.trace)) {
-    step.paragraphs.push_back(walk.catalogue.text("message.absent"));
-    return;
-  }
+  if (is_encoder(walk.trace)) return make_absent(walk, step);
   if (!walk.loss) {
     step.afterwards.push_back(walk.catalogue.text("message.no_target"));
     return;
@@ -177,10 +177,7 @@ ShownStep walk_step(const Walk& walk, int number) {
   for (const TracedTensor* tensor : tensors) {
     step.arrays.push_back(shown_tensor(walk.trace, walk.catalogue, *tensor));
   }
-  if (tensors.empty()) {
-    step.paragraphs.push_back(walk.catalogue.text("message.absent"));
-    step.slips.clear();
-  }
+  if (tensors.empty()) make_absent(walk, step);
   return step;
 }
 

@@ -1,5 +1,4 @@
-// Parts of the walk beyond its steps: why a cell has its value, the way back to a weight, and heads
-// token to token.
+// Parts of the walk beyond its steps: why a cell has its value, and the way back to a weight.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -16,10 +15,10 @@ using explain::Trace;
 using tensor::Tensor;
 
 constexpr size_t kMostTerms = 40;
-constexpr size_t kMostShownHeads = 24;
 
-// Digits of data: always with a point.
+// Digits of data: always with a point; a zero has no sign.
 std::string digits_of(double value) {
+  if (value == 0) return "0";
   if (std::isinf(value)) return value < 0 ? "−∞" : "∞";
   std::array<char, 64> buffer;
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
@@ -45,50 +44,68 @@ std::pair<std::string, std::string> taken_apart(const std::string& cell) {
   return {cell.substr(0, bracket), cell.substr(bracket)};
 }
 
-// What all products are made of, "a · b"; then a line needs only the indices. Empty: they differ.
-std::string common_factors(const Trace& trace, const std::vector<Term>& terms) {
-  std::string common;
-  for (const Term& term : terms) {
-    if (term.factors.size() != 2) continue;
-    const std::string names = taken_apart(name_of_cell(trace, term.factors[0].cell)).first + " · " +
-                              taken_apart(name_of_cell(trace, term.factors[1].cell)).first;
-    if (common.empty()) common = names;
-    if (common != names) return "";
-  }
-  return common;
-}
-
-std::string from_text(const Trace& trace, const Term& term, bool indices_only) {
-  std::string from;
+// The factors' cells one after another: whole, their names alone, or their indices alone.
+enum class CellPart { whole, name, index };
+std::string factors_text(const Trace& trace, const Term& term, CellPart part) {
+  std::string text;
   for (const explain::Factor& factor : term.factors) {
     const std::string cell = name_of_cell(trace, factor.cell);
-    const bool is_product = term.factors.size() == 2;
-    from += (from.empty() ? "" : " · ") +
-            (indices_only && is_product ? taken_apart(cell).second : cell);
+    const auto [name, index] = taken_apart(cell);
+    text += (text.empty() ? "" : " · ") + (part == CellPart::whole  ? cell
+                                           : part == CellPart::name ? name
+                                                                    : index);
   }
-  return from;
+  return text;
 }
 
-void add_terms(const Walk& walk, const std::vector<Term>& terms, ShownStep& step) {
-  ShownTable table{{{walk.catalogue.text("label.term"), walk.catalogue.text("label.value"),
-                     walk.catalogue.text("label.running"), walk.catalogue.text("label.from")}}};
-  const std::string common = common_factors(walk.trace, terms);
+// What the terms are made of, "a · b", and a bias at their end; then a line needs only the indices.
+// Empty: they differ, or there is one of one factor.
+std::string common_names(const Trace& trace, const std::vector<Term>& terms) {
+  std::string common;
+  for (const Term& term : terms) {
+    const std::string names = factors_text(trace, term, CellPart::name);
+    const bool is_bias =
+        &term == &terms.back() && term.factors.size() < terms.front().factors.size();
+    if (is_bias) return common + " + " + names;
+    if (&term != &terms.front() && common != names) return "";
+    common = names;
+  }
+  return terms.size() > 1 || common.find(" · ") != std::string::npos ? common : "";
+}
+
+// "0.5 · 3", or what kind of term it is.
+std::string term_text(const Catalogue& catalogue, const Term& term) {
+  if (term.factors.size() < 2 && term.constant == 1) {
+    return catalogue.text("cell.term." + term.key);
+  }
+  std::string product;
+  for (const explain::Factor& factor : term.factors) {
+    product += (product.empty() ? "" : " · ") + digits_of(factor.value);
+  }
+  return term.constant == 1 ? product : product + " · " + digits_of(term.constant);
+}
+
+// With a running sum where the terms are added.
+void add_terms(const Walk& walk, const std::vector<Term>& terms, bool summed, ShownStep& step) {
+  ShownTable table;
+  const auto add_line = [&](const std::string& term, const std::string& value,
+                            const std::string& running, const std::string& from) {
+    auto& line = table.lines.emplace_back(std::vector<std::string>{term, value});
+    if (summed) line.push_back(running);
+    line.push_back(from);
+  };
+  add_line(walk.catalogue.text("label.term"), walk.catalogue.text("label.value"),
+           walk.catalogue.text("label.running"), walk.catalogue.text("label.from"));
+  const std::string common = common_names(walk.trace, terms);
   if (!common.empty()) step.paragraphs.push_back(common);
   for (size_t i = 0; i < std::min(terms.size(), kMostTerms); ++i) {
     const Term& term = terms[i];
-    std::string product;
-    for (const explain::Factor& factor : term.factors) {
-      product += (product.empty() ? "" : " · ") + digits_of(factor.value);
-    }
-    const std::string key = "cell.term." + term.key;
-    std::string shown = walk.catalogue.has(key) ? walk.catalogue.text(key) : term.key;
-    if (term.factors.size() > 1) shown = product;
-    table.lines.push_back({shown, signed_text(term.value), digits_of(term.running),
-                           from_text(walk.trace, term, !common.empty())});
+    add_line(term_text(walk.catalogue, term), signed_text(term.value), digits_of(term.running),
+             factors_text(walk.trace, term, common.empty() ? CellPart::whole : CellPart::index));
   }
   if (terms.size() > kMostTerms) {
-    table.lines.push_back({"…", "", digits_of(terms.back().running),
-                           "(+" + std::to_string(terms.size() - kMostTerms) + ")"});
+    add_line("…", "", digits_of(terms.back().running),
+             "(+" + std::to_string(terms.size() - kMostTerms) + ")");
   }
   step.tables.push_back(std::move(table));
 }
@@ -146,11 +163,15 @@ void add_update(const Walk& walk, const explain::BackwardWalk& backward, ShownSt
   const auto row = [&](const char* key, double value) {
     return std::vector<std::string>{catalogue.text(std::string("label.") + key), digits_of(value)};
   };
+  const auto signed_row = [&](const char* key, double value) {
+    return std::vector<std::string>{catalogue.text(std::string("label.") + key),
+                                    value == 0 ? digits_of(value) : signed_text(value)};
+  };
   step.tables.push_back(
       {{row("gradient", backward.gradient), row("gradient_norm", update.gradient_norm),
         row("clip_factor", update.clip_factor), row("first_moment", update.first_moment),
         row("second_moment", update.second_moment), row("learning_rate", update.learning_rate),
-        row("decay", update.decay), row("change", update.change)}});
+        signed_row("decay", update.decay), signed_row("change", update.change)}});
   for (const char* key : {"clip", "moments", "corrected", "change", "decay"}) {
     step.afterwards.push_back(catalogue.text(std::string("backward.") + key));
   }
@@ -189,7 +210,7 @@ std::vector<ShownStep> backward_steps(const Walk& walk, const explain::BackwardW
   ShownStep update{.number = kSteps,
                    .title = catalogue.text("backward.title"),
                    .paragraphs = {catalogue.text("backward.terms")}};
-  add_terms(walk, backward.terms, update);
+  add_terms(walk, backward.terms, backward.terms.size() > 1, update);
   add_update(walk, backward, update);
   return {std::move(back), std::move(update)};
 }
@@ -208,7 +229,7 @@ ShownStep cell_step(const Walk& walk, const explain::CellTerms& cell) {
   step.paragraphs.push_back(
       catalogue.text("cell.combination." + std::string(name_of(cell.combination))));
   if (cell.combination == explain::Combination::nothing) return step;
-  add_terms(walk, cell.terms, step);
+  add_terms(walk, cell.terms, cell.adds_up(), step);
   ShownTable others;
   for (const explain::Ingredient& ingredient : cell.ingredients) {
     others.lines.push_back({catalogue.text("cell.ingredient." + ingredient.key),
@@ -222,52 +243,6 @@ ShownStep cell_step(const Walk& walk, const explain::CellTerms& cell) {
     step.afterwards.push_back(catalogue.text("cell.walk_on") + " --cell '" +
                               name_of_cell(walk.trace, cells.front()) + "'");
   }
-  return step;
-}
-
-ShownStep heads_step(const Walk& walk, const std::vector<explain::HeadStatistics>& heads) {
-  const Catalogue& catalogue = walk.catalogue;
-  ShownStep step{.title = catalogue.text("heads.title"),
-                 .paragraphs = {catalogue.text("heads.text")}};
-  ShownTable table{
-      {{catalogue.text("label.head"), catalogue.text("label.role"), catalogue.text("label.share"),
-        catalogue.text("label.entropy"), catalogue.text("label.distance")}}};
-  double difference = 0;
-  int64_t rows = 0, columns = 0;  // of the largest drawing
-  for (const explain::HeadStatistics& head : heads) {
-    difference = std::max(difference, head.output_difference);
-    if (table.lines.size() > kMostShownHeads) continue;
-    const std::string role = catalogue.text("role." + std::string(name_of(head.role)));
-    table.lines.push_back({head.name(), role, catalogue.number(head.measure, 2),
-                           catalogue.number(head.entropy, 3),
-                           catalogue.number(head.mean_distance, 2)});
-    const Tensor weights =
-        walk.trace.values(head.place + ".head." + std::to_string(head.head) + ".weights");
-    const explain::TracedTensor& tensor = walk.trace.at(head.place + ".weights");
-    rows = std::max(rows, weights.size(-2));
-    columns = std::max(columns, weights.size(-1));
-    step.heads.push_back({head.name() + ": " + role,
-                          weights.reshaped({weights.size(-2), weights.size(-1)}),
-                          {walk.trace.labels(tensor.axes[2]), walk.trace.labels(tensor.axes[3])}});
-  }
-  step.tables.push_back(std::move(table));
-  if (std::max(rows, columns) > kMostHeadTokens) {
-    const auto beyond = [](int64_t count) {
-      return std::to_string(std::max<int64_t>(0, count - kMostHeadTokens));
-    };
-    step.afterwards.push_back(
-        catalogue.text("message.left_out", {{"rows", beyond(rows)},
-                                            {"all_rows", std::to_string(rows)},
-                                            {"columns", beyond(columns)},
-                                            {"all_columns", std::to_string(columns)}}));
-  }
-  if (heads.size() > kMostShownHeads) {
-    step.afterwards.push_back(catalogue.text(
-        "message.left_out_matrices", {{"matrices", std::to_string(heads.size() - kMostShownHeads)},
-                                      {"all_matrices", std::to_string(heads.size())}}));
-  }
-  step.afterwards.push_back(
-      catalogue.text("heads.difference", {{"difference", digits_of(difference)}}));
   return step;
 }
 

@@ -193,8 +193,8 @@ class Walk {
     u.second_corrected = u.second_moment / (1 - std::pow(o.beta2, step));
     u.learning_rate = o.learning_rate;
     const bool decays = optim::is_matrix(*parameter_);
-    u.decay = decays ? o.learning_rate * o.weight_decay * result_.value : 0;
-    u.change = o.learning_rate * u.first_corrected / (std::sqrt(u.second_corrected) + o.epsilon);
+    u.decay = decays ? 0 - o.learning_rate * o.weight_decay * result_.value : 0;
+    u.change = -o.learning_rate * u.first_corrected / (std::sqrt(u.second_corrected) + o.epsilon);
   }
 
   const Trace& trace_;

@@ -34,8 +34,9 @@ struct WeightUpdate {
   double first_corrected = 0;   // m / (1 - beta1^step)
   double second_corrected = 0;  // v / (1 - beta2^step)
   double learning_rate = 0;
-  double decay = 0;     // learning_rate * weight_decay * value, taken off (adamw, matrices)
-  double change = 0;    // learning_rate * m^ / (sqrt(v^) + epsilon), taken off
+  // The new value is the old one plus both.
+  double decay = 0;     // -learning_rate * weight_decay * value (adamw, matrices)
+  double change = 0;    // -learning_rate * m^ / (sqrt(v^) + epsilon)
   float new_value = 0;  // the optimizer's own, to the bit
 };
 

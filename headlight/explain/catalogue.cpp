@@ -29,12 +29,6 @@ std::string_view known(std::string_view language) {
   throw Error(ErrorKind::bad_input, "catalogue", std::string(language), "is no language of it");
 }
 
-// A mask that hides nothing passes scores on.
-std::string shown_formula(const TracedTensor& tensor) {
-  const bool hides = tensor.operation != Operation::mask || tensor.number("causal") != 0;
-  return hides ? tensor.formula : "residual.pass";
-}
-
 }  // namespace
 
 const std::vector<std::string_view>& languages() {
@@ -118,19 +112,23 @@ std::string Catalogue::title(const TracedTensor& tensor) const {
 }
 
 std::string Catalogue::operation(const TracedTensor& tensor) const {
-  return text("operation." + shown_formula(tensor));
+  std::string key = "operation." + tensor.formula;
+  while (!has(key) && key.find('.') != std::string::npos) key.resize(key.rfind('.'));
+  return text(key);
 }
 
 std::string Catalogue::formula(const TracedTensor& tensor) const {
-  return text("formula." + shown_formula(tensor));
+  return text("formula." + tensor.formula);
 }
 
 std::string Catalogue::number(double value, int digits) const {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value < 0 ? "−∞" : "∞";
   std::array<char, 400> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                 std::chars_format::fixed, digits);
+  const bool vanishes = value != 0 && std::fabs(value) < 0.5 * std::pow(10.0, -digits);
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                    vanishes ? std::chars_format::general : std::chars_format::fixed, digits);
   std::string digits_text(buffer.data(), end.ptr);
   if (language_ == "tr" || language_ == "az") {
     std::replace(digits_text.begin(), digits_text.end(), '.', ',');

@@ -57,12 +57,13 @@ class Catalogue {
   // What the tensor is called: of "encoder.self.output" the entry "tensor.self.output", or else
   // "tensor.output".
   std::string title(const TracedTensor& tensor) const;
-  // What made it, in a sentence, and as a formula; of a mask that hides nothing, that it does not.
+  // What made it, in a sentence, and as a formula. Forms of one operation may share the sentence:
+  // of "ffn.hidden.bias" it is "operation.ffn.hidden".
   std::string operation(const TracedTensor& tensor) const;
   std::string formula(const TracedTensor& tensor) const;
 
-  // A number for prose: with a decimal comma in Turkish and Azerbaijani. Numbers in data are not
-  // written so.
+  // A number for prose: with a decimal comma in Turkish and Azerbaijani, and where so few digits
+  // would leave nothing of it, as 1e-05. Numbers in data are not written so.
   std::string number(double value, int digits) const;
 
  private:

@@ -41,6 +41,20 @@ bool has_batch(const TracedTensor& tensor) {
   return !tensor.axes.empty() && tensor.axes.front() == Axis::batch;
 }
 
+std::string name_with_head(const std::string& name, int64_t head) {
+  const size_t dot = name.rfind('.');
+  return name.substr(0, dot) + ".head." + std::to_string(head) + name.substr(dot);
+}
+
+// How a cell is named whose head was forgotten: "encoder.0.self.head.0.scores[3,5]".
+std::string of_one_head(const TracedTensor& tensor, const std::vector<int64_t>& index) {
+  if (tensor.head_axis() < 1 || static_cast<int>(index.size()) + 2 != tensor.shape.rank())
+    return "";
+  std::string text = "; of head 0 it is " + name_with_head(tensor.name, 0);
+  for (size_t i = 0; i < index.size(); ++i) text += (i == 0 ? "[" : ",") + std::to_string(index[i]);
+  return text + "]";
+}
+
 }  // namespace
 
 TensorSelection parse_tensor(const Trace& trace, std::string_view name) {
@@ -79,7 +93,8 @@ CellReference parse_cell(const Trace& trace, std::string_view text) {
   if (left_out) index->insert(index->begin(), 0);
   if (index->size() != rank) {
     refuse_cell(text, std::to_string(index->size()) + " numbers for " + selection.name +
-                          ", whose shape is " + tensor.shape.text());
+                          ", whose shape is " + tensor.shape.text() +
+                          (selection.head < 0 ? of_one_head(tensor, *index) : ""));
   }
   if (selection.head >= 0) index->insert(index->begin() + tensor.head_axis(), selection.head);
   for (size_t axis = 0; axis < index->size(); ++axis) {
@@ -98,10 +113,7 @@ std::string cell_text(const Trace& trace, const CellReference& cell) {
   const size_t dot = cell.name.rfind('.');
   const bool by_head = head >= 0 && dot != std::string::npos && tensor.shape.rank() > head + 1;
   std::string text = cell.name;
-  if (by_head) {
-    text = cell.name.substr(0, dot) + ".head." +
-           std::to_string(cell.index[static_cast<size_t>(head)]) + cell.name.substr(dot);
-  }
+  if (by_head) text = name_with_head(cell.name, cell.index[static_cast<size_t>(head)]);
   std::string separator = "[";
   const size_t first = has_batch(tensor) && tensor.shape[0] == 1 ? 1 : 0;
   for (size_t axis = first; axis < cell.index.size(); ++axis) {

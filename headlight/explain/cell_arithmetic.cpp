@@ -60,6 +60,7 @@ Combined combine(const CellTerms& cell, const TracedTensor& tensor) {
   for (const Term& term : cell.terms) size += std::isfinite(term.value) ? std::abs(term.value) : 0;
   switch (cell.combination) {
     case Combination::sum:
+    case Combination::one:
       return {sum, size};
     case Combination::mean: {
       const double count = ingredient(cell, "count");

@@ -18,8 +18,7 @@ void Explanation::explain_table() {
   }
   const double scale = tensor_.number("scale", 1);
   if (scale != 1) ingredient("factor", scale);
-  const Factor entry = factor("table", {row_number, last()});
-  term("value", {entry}, entry.value * scale);
+  scaled(factor("table", {row_number, last()}), scale);
 }
 
 void Explanation::explain_sinusoid() {

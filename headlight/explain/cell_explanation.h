@@ -44,14 +44,18 @@ class Explanation {
     return factor(operand(role), std::move(index));
   }
 
-  void term(const char* key, std::vector<Factor> factors, double value) {
+  void term(const char* key, std::vector<Factor> factors, double value, double constant = 1) {
     const double before = result_.terms.empty() ? 0 : result_.terms.back().running;
-    result_.terms.push_back({key, std::move(factors), value, before + value});
+    result_.terms.push_back({key, std::move(factors), value, before + value, constant});
   }
   // The value of a factor as a term of its own.
   void term(const char* key, Factor factor) {
     const double value = factor.value;
     term(key, {std::move(factor)}, value);
+  }
+  void scaled(Factor factor, double constant) {
+    const double value = factor.value * constant;
+    term("value", {std::move(factor)}, value, constant);
   }
   void product(const char* key, Factor a, Factor b) {
     const double value = a.value * b.value;

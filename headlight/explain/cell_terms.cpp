@@ -46,12 +46,10 @@ void Explanation::explain() {
       return term(
           "value",
           factor("input", with_last(last() + static_cast<int64_t>(tensor_.number("begin")))));
-    case Operation::scale: {
+    case Operation::scale:
       result_.combination = Combination::sum;
       ingredient("factor", tensor_.number("factor"));
-      const Factor entry = factor("input", at_);
-      return term("value", {entry}, entry.value * tensor_.number("factor"));
-    }
+      return scaled(factor("input", at_), tensor_.number("factor"));
     case Operation::weigh: {
       result_.combination = Combination::sum;
       const int64_t head = at_[1] / (tensor_.shape[1] / operand("value").shape[1]);
@@ -86,15 +84,18 @@ void Explanation::explain() {
 }
 
 void Explanation::finish() {
+  if (result_.combination == Combination::sum && result_.terms.size() == 1) {
+    result_.combination = Combination::one;
+  }
   const Combined combined = combine(result_, tensor_);
   result_.combined = combined.value;
   result_.size = std::max({1.0, std::abs(result_.value), combined.size});
 }
 
 std::string_view name_of(Combination combination) {
-  constexpr std::array<std::string_view, 10> kNames = {"sum",     "mean",   "root",   "quotient",
-                                                       "maximum", "sine",   "cosine", "activation",
-                                                       "hidden",  "nothing"};
+  constexpr std::array<std::string_view, 11> kNames = {"sum",        "one",     "mean",   "root",
+                                                       "quotient",   "maximum", "sine",   "cosine",
+                                                       "activation", "hidden",  "nothing"};
   return kNames[static_cast<size_t>(combination)];
 }
 

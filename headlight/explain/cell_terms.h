@@ -15,13 +15,14 @@ struct Factor {
   double value = 0;
 };
 
-// One line of the sum: the product of its factors (and of a constant where the operation has one),
+// One line of the sum: the product of its factors and, where the operation has one, of a constant,
 // with its sign.
 struct Term {
   std::string key;  // "product", "bias", "square", "exponential", "value", "minus_mean", ...
   std::vector<Factor> factors;  // at most two
   double value = 0;
   double running = 0;  // the sum of this and all terms before
+  double constant = 1;
 };
 
 // A number that enters besides the terms; with the cell it is from, where it is one.
@@ -35,6 +36,7 @@ struct Ingredient {
 // How the sum s of the terms becomes the value.
 enum class Combination {
   sum,         // s
+  one,         // s, and there is one term only
   mean,        // s / count
   root,        // sqrt(s / count + epsilon), or sqrt(s / count) + epsilon for the variant
   quotient,    // s / deviation, or s / sum
@@ -59,6 +61,8 @@ struct CellTerms {
   std::vector<Term> terms;
   std::vector<Ingredient> ingredients;
 
+  // Whether several terms are added on the way to the value.
+  bool adds_up() const { return terms.size() > 1 && combination != Combination::maximum; }
   // The cells that enter, each once: where one can walk on. Empty for leaves.
   std::vector<CellReference> cells() const;
 };

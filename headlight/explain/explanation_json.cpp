@@ -25,6 +25,7 @@ io::Json::Array terms_json(const Trace& trace, const std::vector<Term>& terms) {
     }
     list.emplace_back(io::Json::Object{{"key", term.key},
                                        {"factors", std::move(factors)},
+                                       {"constant", term.constant},
                                        {"value", term.value},
                                        {"running", term.running}});
   }
@@ -84,6 +85,7 @@ io::Json variant_json(const Variant& variant) {
       {"place", variant.place},
       {"step", variant.step},
       {"own", variant.is_own},
+      {"formula", variant.formula},
       {"tensors", io::Json::Array(variant.tensors.begin(), variant.tensors.end())},
       {"result_of", variant.result_of},
       {"largest_difference", variant.largest_difference}};

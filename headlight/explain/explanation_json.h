@@ -10,12 +10,13 @@
 namespace headlight::explain {
 
 // {"cell", "operation", "combination", "value", "combined", "terms": [{"key", "factors": [{"cell",
-// "value"}], "value", "running"}], "ingredients": [{"key", "value", "cell" (where it is one)}]}.
+// "value"}], "constant", "value", "running"}], "ingredients": [{"key", "value", "cell" (where it is
+// one)}]}.
 io::Json cell_json(const Trace& trace, const CellTerms& cell);
 // {"name", "place", "head", "entropy", "relative_entropy", "mean_distance", "role", "measure",
 // "output_difference"}.
 io::Json head_json(const HeadStatistics& head);
-// {"key", "place", "step", "own", "tensors", "result_of", "largest_difference"}.
+// {"key", "place", "step", "own", "formula", "tensors", "result_of", "largest_difference"}.
 io::Json variant_json(const Variant& variant);
 // {"loss", "target_count", "weight", "value", "gradient", "terms", "gradients": [names of tensors],
 // "update": {as WeightUpdate}, "new_value", "new_loss"}. The numbers of gradients are not in it.

@@ -149,6 +149,8 @@ void TraceBuilder::put_positions(const Side& side, const nn::SequenceEmbedding& 
     entry.attributes.emplace_back("divisor",
                                   options.sinusoids.half_minus_one ? "half_minus_one" : "half");
     entry.attributes.emplace_back("index", "pair");
+    if (options.sinusoids.halves) entry.formula += ".halves";
+    if (options.sinusoids.half_minus_one) entry.formula += ".minus_one";
   } else {
     entry.operation = Operation::table;
     entry.formula = "positions.learned";
@@ -169,13 +171,15 @@ void TraceBuilder::put_layer(const Side& side, const nn::TransformerBlock& block
        "residual.pass",
        side.step(7)});
 
+  const std::string sum = pre_norm ? "residual.add.pre" : "residual.add";
   std::string branch;  // what the last sublayer gave; added by the next norm
   // Puts a norm's input and the norm. Pre-norm: of the stream with the branch added; post-norm: the
   // same, and its output is the stream from there on.
   const auto put_normed = [&](const nn::LayerNorm& norm, int step) {
     const std::string& at = norm.options().place;
-    Entry input{at + ".input",        Operation::add, {{"left", branch}, {"right", stream}},
-                rows_of(side.tokens), "residual.add", side.step(step)};
+    Entry input{
+        at + ".input", Operation::add, {{"left", branch}, {"right", stream}}, rows_of(side.tokens),
+        sum,           side.step(step)};
     if (branch.empty()) {
       input.operation = Operation::copy;
       input.operands = {{"input", stream}};
@@ -205,8 +209,12 @@ void TraceBuilder::put_layer(const Side& side, const nn::TransformerBlock& block
   branch = place + ".ffn.output";
   if (!pre_norm) put_normed(block.feed_forward_norm(), 10);
 
-  Entry out{place + ".residual_out", Operation::add, {{"left", branch}, {"right", stream}},
-            rows_of(side.tokens),    "residual.add", side.step(10)};
+  Entry out{place + ".residual_out",
+            Operation::add,
+            {{"left", branch}, {"right", stream}},
+            rows_of(side.tokens),
+            sum,
+            side.step(10)};
   if (!pre_norm) {
     out.operation = Operation::copy;
     out.operands = {{"input", stream}};

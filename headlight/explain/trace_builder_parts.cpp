@@ -32,7 +32,10 @@ std::string_view name_of(nn::Activation activation) {
 void TraceBuilder::put_linear(Entry entry, const std::string& input, const nn::Linear::Part& part) {
   entry.operation = Operation::linear;
   entry.operands = {{"input", input}, {"weight", part.weight->name()}};
-  if (part.bias) entry.operands.push_back({"bias", part.bias->name()});
+  if (part.bias) {
+    entry.operands.push_back({"bias", part.bias->name()});
+    entry.formula += ".bias";
+  }
   entry.attributes = {{"layout", part.layout == nn::WeightLayout::out_in ? "out_in" : "in_out"},
                       {"outputs", part.outputs},
                       {"weight_begin", part.weight_begin}};
@@ -117,7 +120,7 @@ void TraceBuilder::put_scores(const AttentionPlace& at) {
              Operation::mask,
              {{"input", p + ".scaled_scores"}},
              axes,
-             "attention.mask",
+             at.causal ? "attention.mask" : "residual.pass",
              at.step,
              {{"causal", at.causal}}},
             shape);
@@ -164,8 +167,9 @@ void TraceBuilder::put_heads(const AttentionPlace& at, const nn::MultiHeadAttent
         attention.gates().data());
     merged.push_back({"gates", p + ".head_gates"});
   }
-  put({p + ".concatenated", Operation::merge, std::move(merged), rows_of(at.queries),
-       "attention.merge", at.step});
+  const std::string merge = merged.size() > 1 ? "attention.merge.gates" : "attention.merge";
+  put({p + ".concatenated", Operation::merge, std::move(merged), rows_of(at.queries), merge,
+       at.step});
   if (const nn::Linear* layer = attention.output_layer()) {
     put_linear({p + ".output", {}, {}, rows_of(at.queries), "attention.output", at.step},
                p + ".concatenated", layer->part());
@@ -198,9 +202,10 @@ void TraceBuilder::put_norm(const nn::LayerNorm& norm, Axis tokens, int step) {
        "norm.normalize",
        step});
   std::vector<Operand> operands = {{"input", p + ".normalized"}, {"weight", parameters[0]->name()}};
-  if (parameters.size() > 1) operands.push_back({"bias", parameters[1]->name()});
+  const bool has_bias = parameters.size() > 1;
+  if (has_bias) operands.push_back({"bias", parameters[1]->name()});
   put({p + ".output", Operation::scale_shift, std::move(operands), rows_of(tokens),
-       "norm.scale_shift", step});
+       has_bias ? "norm.scale_shift.bias" : "norm.scale_shift", step});
 }
 
 void TraceBuilder::put_feed_forward(const nn::FeedForward& layers, const std::string& input,

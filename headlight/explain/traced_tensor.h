@@ -25,7 +25,8 @@ struct Operand {
 // line's contract ("encoder.0.self.scores"), parameters those of the model's folder.
 //
 // Keys are short and stable: `formula` names the operation in its place ("attention.scores",
-// "norm.mean", "ffn.hidden"), and is the same for all layers, heads, encoder and decoder. `text`
+// "norm.mean") and, where there is more than one, the form it had ("ffn.hidden.bias",
+// "attention.scale.width"); it is the same for all layers, heads, encoder and decoder. `text`
 // says what a reader is told ("encoder.self.scores", "decoder.cross.query"): the name without its
 // layer. `step` is the number of the walk's step that shows it, 3 to 13 (studio's table); 12, the
 // mask, shows again what belongs to 7 or 11: see Trace::of_step.

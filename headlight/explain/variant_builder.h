@@ -17,15 +17,19 @@ class VariantBuilder {
   std::vector<Variant> build();
 
  private:
-  // The run's own way, and what is begun of another one.
-  void own(const std::string& key, const std::vector<std::string>& tensors);
-  void begin(const std::string& key);
+  // The run's own way, and what is begun of another one; with the formula that sets it apart.
+  void own(const std::string& key, const std::vector<std::string>& tensors,
+           const std::string& formula = "");
+  void begin(const std::string& key, const std::string& formula = "");
   // A tensor of the run in the variant begun: its operands are the variant's where it has them.
   TracedTensor again(const std::string& name) const;
   // Adds it, unless an earlier call has.
   void add(TracedTensor tensor, tensor::Tensor values = {});
   // Ends the variant begun: its last tensor stands for `result_of`.
   void finish(const std::string& result_of);
+  static std::string formula_of(const std::string& key, const std::string& formula) {
+    return formula.empty() ? "variant." + key : formula;
+  }
   std::string varied(const std::string& name) const { return "variant." + key_ + "." + name; }
 
   void build_scales();
@@ -48,6 +52,7 @@ class VariantBuilder {
   const models::Model& model_;
   std::string place_;
   std::string key_;
+  std::string formula_;
   std::set<std::string> renamed_;
   std::vector<std::string> names_;
   std::vector<Variant> variants_;

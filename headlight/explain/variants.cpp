@@ -108,17 +108,20 @@ const nn::TransformerBlock* VariantBuilder::block() const {
   return nullptr;
 }
 
-void VariantBuilder::own(const std::string& key, const std::vector<std::string>& tensors) {
+void VariantBuilder::own(const std::string& key, const std::vector<std::string>& tensors,
+                         const std::string& formula) {
   variants_.push_back({.key = key,
                        .place = place_,
                        .step = step(),
                        .is_own = true,
+                       .formula = formula_of(key, formula),
                        .tensors = tensors,
                        .result_of = tensors.back()});
 }
 
-void VariantBuilder::begin(const std::string& key) {
+void VariantBuilder::begin(const std::string& key, const std::string& formula) {
   key_ = key;
+  formula_ = formula_of(key, formula);
   renamed_.clear();
   names_.clear();
 }
@@ -150,6 +153,7 @@ void VariantBuilder::finish(const std::string& result_of) {
   variants_.push_back({.key = key_,
                        .place = place_,
                        .step = step(),
+                       .formula = formula_,
                        .tensors = names_,
                        .result_of = result_of,
                        .largest_difference = largest_difference(result, original)});
@@ -161,7 +165,7 @@ void VariantBuilder::build_scales() {
                                            ".head_output"};
   std::vector<std::string> tensors;
   for (const std::string& stage : stages) tensors.push_back(place_ + stage);
-  own("scale.sqrt_head_width", tensors);
+  own("scale.sqrt_head_width", tensors, "attention.scale");
 
   const std::string& output = place_ + ".output";
   const auto width = static_cast<float>(trace_.at(output).shape[-1]);
@@ -169,11 +173,14 @@ void VariantBuilder::build_scales() {
   const std::pair<const char*, float> scales[] = {
       {"scale.sqrt_width", 1 / std::sqrt(width)}, {"scale.width", 1 / width}, {"scale.none", 1.0F}};
   for (const auto& [key, scale] : scales) {
-    begin(key);
+    begin(key, "attention." + std::string(key));
     trace_.add_attention(varied(place_), place_, scale, causal);
     for (const std::string& stage : stages) {
       TracedTensor tensor = again(place_ + stage);
-      if (stage == stages.front()) tensor.attributes = {{"factor", static_cast<double>(scale)}};
+      if (stage == stages.front()) {
+        tensor.attributes = {{"factor", static_cast<double>(scale)}};
+        tensor.formula = formula_;
+      }
       const bool kept = stage == ".row_max" || stage == ".row_sum" || stage == ".head_output";
       add(std::move(tensor), kept ? trace_.stage(varied(place_), stage.substr(1)) : Tensor());
     }
@@ -191,6 +198,7 @@ void VariantBuilder::build_positions() {
   for (io::Json::Member& attribute : by_column.attributes) {
     if (attribute.first == "index") attribute.second = "column";
   }
+  by_column.formula = "positions.sinusoid.column";
   const Tensor values = positions_by_column(by_column);
   add(std::move(by_column), values);
   tensor::Arena arena;
@@ -204,9 +212,10 @@ void VariantBuilder::build_positions() {
 void VariantBuilder::build_prediction() {
   const std::vector<std::string> names = {"logits", "logits.row_max", "logits.row_sum",
                                           "probabilities"};
-  own("prediction.per_position", names);
-  begin("prediction.flattened");
   const nn::Linear::Part& part = model_.parts().output->linear().part();
+  const std::string bias = part.bias ? ".bias" : "";
+  own("prediction.per_position", names, "prediction.logits" + bias);
+  begin("prediction.flattened", "prediction.logits.flattened" + bias);
   const Tensor rows = trace_.values(*trace_.at("logits").operand("input"));
   const Tensor logits = Tensor::zeros(tensor::DType::f32, {1, part.outputs});
   tensor::Arena arena;
@@ -225,7 +234,10 @@ void VariantBuilder::build_prediction() {
   for (size_t i = 0; i < names.size(); ++i) {
     TracedTensor tensor = again(names[i]);
     tensor.axes.erase(tensor.axes.begin() + 1);  // all tokens at once
-    if (i == 0) tensor.attributes.emplace_back("repeat", rows.size(1));
+    if (i == 0) {
+      tensor.attributes.emplace_back("repeat", rows.size(1));
+      tensor.formula = formula_;
+    }
     add(std::move(tensor), values[i]);
   }
   finish("probabilities");

@@ -26,6 +26,7 @@ struct Variant {
   std::string place;  // "encoder.0.self", "encoder.0.norm_1", "encoder.positions", "logits"
   int step = 0;
   bool is_own = false;               // as the model does it; then its tensors are the run's own
+  std::string formula;               // what sets it apart, as TracedTensor::formula
   std::vector<std::string> tensors;  // in order, "variant.scale.none.encoder.0.self.weights"; the
                                      // last one is the result
   std::string result_of;             // the run's tensor that the result stands for

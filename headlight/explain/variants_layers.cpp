@@ -94,6 +94,7 @@ void VariantBuilder::build_deviation(const std::string& key, const std::string& 
   }
   const NormedRows rows = norm.normed(epsilons);
   deviation.attributes.emplace_back(attribute, true);
+  deviation.formula += "." + attribute;
   add(std::move(deviation), rows.deviation);
   add(again(place_ + ".normalized"), rows.normalized);
   add(again(place_ + ".output"), rows.output);
@@ -175,6 +176,7 @@ void VariantBuilder::build_pre_norm(const nn::TransformerBlock& block) {
   sum.name = varied(place_ + ".residual");
   sum.variant = key_;
   sum.operands = {{"left", varied(layer + ".self.output")}, {"right", before}};
+  sum.formula = "residual.add.pre";
   add(std::move(sum), autograd::add(context, branch, x).data());
   finish(place_ + ".output");
 }
@@ -201,11 +203,13 @@ void VariantBuilder::build_post_norm(const nn::TransformerBlock& block) {
 }
 
 void VariantBuilder::build_feed_forward(const nn::TransformerBlock& block) {
-  own("feed_forward.two", {place_ + ".hidden", place_ + ".activated", place_ + ".output"});
-  const int64_t width = trace_.at(place_ + ".output").shape[-1];
   nn::Linear::Part part = block.feed_forward().first().part();
+  const std::string bias = part.bias ? ".bias" : "";
+  own("feed_forward.two", {place_ + ".hidden", place_ + ".activated", place_ + ".output"},
+      "variant.feed_forward.two" + bias);
+  const int64_t width = trace_.at(place_ + ".output").shape[-1];
   if (part.outputs < width) return;
-  begin("feed_forward.one");
+  begin("feed_forward.one", "variant.feed_forward.one" + bias);
   part.outputs = width;
   tensor::Arena arena;
   Recording recording;

@@ -80,7 +80,7 @@ class WeightTerms {
     double value = constant;
     for (const Factor& factor : factors) value *= factor.value;
     const double before = terms_.empty() ? 0 : terms_.back().running;
-    terms_.push_back({key, std::move(factors), value, before + value});
+    terms_.push_back({key, std::move(factors), value, before + value, constant});
   }
 
   const Trace& trace_;

@@ -81,6 +81,10 @@ TEST_P(Language, writes_numbers_in_prose_as_it_does) {
   const bool comma = GetParam() == "tr" || GetParam() == "az";
   EXPECT_EQ(catalogue().number(0.125, 3), comma ? "0,125" : "0.125");
   EXPECT_EQ(catalogue().number(-INFINITY, 3), "−∞");
+  EXPECT_EQ(catalogue().number(0, 4), comma ? "0,0000" : "0.0000");
+  EXPECT_EQ(catalogue().number(1e-5, 4), "1e-05");
+  EXPECT_EQ(catalogue().number(-9.53674e-7, 4), comma ? "-9,537e-07" : "-9.537e-07");
+  EXPECT_EQ(catalogue().number(6e-5, 4), comma ? "0,0001" : "0.0001");
   for_texts(catalogue(), [&](const std::string& key, const std::string& text) {
     EXPECT_EQ(has_number_with(text, comma ? '.' : ','), false) << key << ": " << text;
   });
@@ -88,21 +92,18 @@ TEST_P(Language, writes_numbers_in_prose_as_it_does) {
 
 TEST_P(Language, names_every_tensor_operation_and_choice) {
   for (const std::string_view formula : explain::formula_keys()) {
-    EXPECT_TRUE(catalogue().has("operation." + std::string(formula))) << formula;
-    EXPECT_TRUE(catalogue().has("formula." + std::string(formula))) << formula;
+    explain::TracedTensor tensor;
+    tensor.formula = formula;
+    EXPECT_FALSE(catalogue().operation(tensor).empty()) << formula;
+    EXPECT_FALSE(catalogue().formula(tensor).empty()) << formula;
   }
   for (int step = 1; step <= 14; ++step) {
     for (const char* part : {".title", ".text", ".note"}) {
       EXPECT_TRUE(catalogue().has("step." + std::to_string(step) + part)) << step << part;
     }
   }
-  for (const char* variant :
-       {"scale.sqrt_head_width", "scale.sqrt_width", "scale.width", "scale.none", "norm.post",
-        "norm.pre", "epsilon.inside", "epsilon.outside", "deviation.population", "deviation.sample",
-        "feed_forward.two", "feed_forward.one", "position_index.pair", "position_index.column",
-        "prediction.per_position", "prediction.flattened"}) {
-    EXPECT_TRUE(catalogue().has("variant." + std::string(variant))) << variant;
-    EXPECT_TRUE(catalogue().has("formula.variant." + std::string(variant))) << variant;
+  for (const std::string& variant : variant_keys()) {
+    EXPECT_TRUE(catalogue().has("variant." + variant)) << variant;
   }
   for (int role = 0; role <= static_cast<int>(explain::HeadRole::none); ++role) {
     const std::string name(name_of(static_cast<explain::HeadRole>(role)));

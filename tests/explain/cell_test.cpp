@@ -74,6 +74,34 @@ TEST_F(ExplainTest, terms_say_what_enters) {
   EXPECT_TRUE(explain_cell(trace, word.terms[0].factors[0].cell).cells().empty());
 }
 
+TEST_F(ExplainTest, what_is_scaled_shows_the_number_before_and_the_factor) {
+  const Trace trace = worked_trace();
+  const CellTerms scaled =
+      explain_cell(trace, parse_cell(trace, "encoder.0.self.head.0.scaled_scores[1,2]"));
+  const CellReference score = parse_cell(trace, "encoder.0.self.head.0.scores[1,2]");
+  ASSERT_EQ(scaled.terms.size(), 1U);
+  EXPECT_EQ(scaled.terms[0].factors[0].value, explain_cell(trace, score).value);
+  EXPECT_EQ(scaled.terms[0].constant, 0.5);
+  EXPECT_EQ(scaled.combination, Combination::one);
+}
+
+TEST_F(ExplainTest, only_several_terms_that_are_added_add_up) {
+  const Trace trace = worked_trace();
+  const auto cell = [&](const char* name) { return explain_cell(trace, parse_cell(trace, name)); };
+  for (const char* name : {"decoder.0.self.head.0.row_max[3]", "encoder.positions[2,3]",
+                           "encoder.0.ffn.activated[1,1]", "encoder.output[1,1]",
+                           "encoder.0.self.head.0.query[1,1]", "shared.weight[5,0]"}) {
+    EXPECT_FALSE(cell(name).adds_up()) << name;
+  }
+  for (const char* name : {"encoder.0.self.head.0.row_sum[3]", "encoder.0.norm_1.mean[2]",
+                           "encoder.0.norm_1.deviation[1]", "logits[0,1]", "encoder.sum[1,1]"}) {
+    EXPECT_TRUE(cell(name).adds_up()) << name;
+  }
+  EXPECT_EQ(cell("encoder.output[1,1]").combination, Combination::one);
+  EXPECT_EQ(cell("encoder.0.self.head.0.query[1,1]").combination, Combination::one);
+  EXPECT_EQ(cell("encoder.sum[1,1]").combination, Combination::sum);
+}
+
 TEST_F(ExplainTest, cells_are_read_and_written_in_the_same_form) {
   const Trace trace = worked_trace({.heads = 3});
   for (const char* text :
@@ -102,6 +130,8 @@ TEST_F(ExplainTest, wrong_cells_are_refused_with_what_would_be_right) {
       {"encoder.0.self.head.2.scores[-1,5]", "index -1 is not within 0 and 6"},
       {"encoder.0.self.head.2.scores[3]", "1 numbers for encoder.0.self.scores, whose shape is"},
       {"encoder.0.self.head.2.scores[1,2,3,4]", "4 numbers for"},
+      {"encoder.0.self.scores[3,5]", "of head 0 it is encoder.0.self.head.0.scores[3,5]"},
+      {"encoder.0.self.row_max[3]", "of head 0 it is encoder.0.self.head.0.row_max[3]"},
       {"encoder.0.self.head.2.scores", "numbers in brackets are expected"},
       {"encoder.0.self.head.2.scores[3,5", "numbers in brackets are expected"},
       {"encoder.0.self.head.2.scores[]", "whole numbers with commas are expected"},

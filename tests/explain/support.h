@@ -61,12 +61,23 @@ inline std::vector<std::vector<int64_t>> indices_of(const tensor::Shape& shape) 
   return all;
 }
 
+// What is shown of a term can be multiplied out: its factors and its constant.
+inline void expect_products(const CellTerms& cell) {
+  for (const Term& term : cell.terms) {
+    if (term.key != "product" && term.key != "value" && term.key != "bias") continue;
+    double product = term.constant;
+    for (const Factor& factor : term.factors) product *= factor.value;
+    ASSERT_EQ(product, term.value) << cell.cell.name;
+  }
+}
+
 // Every cell of the trace is what its terms give.
 inline void expect_all_explained(const Trace& trace) {
   constexpr double kTolerance = 1e-6;
   for (const TracedTensor& tensor : trace.tensors()) {
     for (const std::vector<int64_t>& index : indices_of(tensor.shape)) {
       const CellTerms terms = explain_cell(trace, {tensor.name, index});
+      expect_products(terms);
       if (terms.combined == terms.value) continue;
       ASSERT_LE(std::abs(terms.combined - terms.value), kTolerance * terms.size)
           << cell_text(trace, terms.cell) << " is " << terms.value << ", terms give "

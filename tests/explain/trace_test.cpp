@@ -42,6 +42,7 @@ void expect_well_formed(const Trace& trace) {
     EXPECT_LE(tensor.step, 13) << tensor.name;
     EXPECT_NE(std::find(formulas.begin(), formulas.end(), tensor.formula), formulas.end())
         << tensor.formula;
+    EXPECT_EQ(tensor.formula.ends_with(".bias"), tensor.operand("bias") != nullptr) << tensor.name;
     const bool is_leaf =
         tensor.operation == Operation::given || tensor.operation == Operation::sinusoid;
     EXPECT_EQ(tensor.operands.empty(), is_leaf) << tensor.name;

@@ -217,6 +217,8 @@ TEST_P(Matmul, equals_the_formula_for_every_layout_over_several_slices_of_k) {
 TEST_P(Matmul, equals_the_formula_where_rows_and_columns_make_several_blocks) {
   check({900, 40, 130, Layout::rows, Layout::columns, true, true});
   check({30, 300, 2100, Layout::columns, Layout::columns});
+  check({900, 40, 130, Layout::columns, Layout::rows, true, true});
+  check({130, 300, 900, Layout::columns, Layout::rows});
 }
 
 TEST_P(Matmul, of_no_depth_is_the_epilogue_of_zero) {
@@ -236,12 +238,14 @@ TEST_P(Matmul, applies_each_activation_and_keeps_what_was_before_it) {
 }
 
 TEST_P(Matmul, has_the_same_bits_for_any_number_of_threads) {
-  const Case options{70, 600, 333, Layout::rows, Layout::columns, true, true};
-  const Operands operands(options);
-  const TestMatrix one = multiply(options, operands, pool_);
-  for (int threads = 1; threads <= 8; ++threads) {
-    base::ThreadPool pool(threads);
-    EXPECT_TRUE(same_bits(multiply(options, operands, pool).view(), one.view())) << threads;
+  for (const Layout a : {Layout::rows, Layout::columns}) {
+    const Case options{70, 600, 333, a, Layout::columns, true, true};
+    const Operands operands(options);
+    const TestMatrix one = multiply(options, operands, pool_);
+    for (int threads = 1; threads <= 8; ++threads) {
+      base::ThreadPool pool(threads);
+      EXPECT_TRUE(same_bits(multiply(options, operands, pool).view(), one.view())) << threads;
+    }
   }
 }
 

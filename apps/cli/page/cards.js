@@ -11,11 +11,12 @@ function placeTitle(place) {
 }
 
 function card(step) {
-  const content = contents[step]?.() ?? groups(step);
+  const content = present(contents[step]?.() ?? groups(step));
+  const absent = content.length === 0;
   return element("section", { class: "card", id: `step-${step}`, tabindex: "-1", "data-step": step },
     element("h2", {}, element("span", { class: "number" }, String(step)), text(`step.${step}.title`)),
-    element("p", { class: "text" }, text(`${stepKey(step)}.text`)), !(step === 1 && data.sentences.length === 0) && element("p", { class: "note" }, text(`${stepKey(step)}.note`)),
-    slips[step]?.map(slip), content.length > 0 ? content : element("p", { class: "absent" }, text("message.absent")), variantsOf(step));
+    element("p", { class: "text" }, text(`${stepKey(step)}.text`)), !absent && !(step === 1 && data.sentences.length === 0) && element("p", { class: "note" }, text(`${stepKey(step)}.note`)),
+    absent ? element("p", { class: "absent" }, text("message.absent")) : [slips[step]?.map(slip), content, variantsOf(step), step === 11 && element("p", { class: "text" }, text("variant.cross_values"))]);
 }
 
 // An encoder alone predicts and learns otherwise than a decoder.
@@ -99,7 +100,7 @@ function stagesOf(tensors) {
 // What is true of all of them is said once.
 function stageContent(stage) {
   const once = stage.length > 1 && stage.every((tensor) => tensor.formula === stage[0].formula);
-  return [once && element("p", { class: "stage" }, formulaOf(stage[0].formula), element("span", { class: "does" }, text(`operation.${stage[0].formula}`))),
+  return [once && element("p", { class: "stage" }, formulaOf(stage[0].formula), element("span", { class: "does" }, operationOf(stage[0].formula))),
     element("div", { class: "flow" }, stage.map((tensor) => figure(tensor, { explained: !once })))];
 }
 
@@ -146,7 +147,7 @@ function variantsOf(step) {
       element("table", {}, members.map((variant) => element("tr", { class: variant.own ? "own" : undefined },
         element("td", {}, button(text(`variant.${variant.key}`), { class: "name-button", click: () =>
           fill(shown, variant.tensors.map((name) => figure(run().find(name)))) })),
-        element("td", {}, formulaOf(`variant.${variant.key}`)),
+        element("td", {}, formulaOf(variant.formula)),
         element("td", { class: "measure" }, variant.own ? text("variant.own") : text("variant.difference", { difference: prose(variant.largest_difference, 3) }))))), shown);
   });
 }

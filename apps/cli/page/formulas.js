@@ -6,7 +6,7 @@ const words = /^(exp|max|min|mean|sin|cos|log|id|word|pos|segment|LayerNorm|Subl
 function formula(source, some = false) {
   const made = element("span", { class: "formula" });
   // A name with what hangs from it; a power; anything else.
-  const pattern = /((?:(?![ᵀᵗ])\p{L}\p{M}?)+)(ᵀ|ᵗ)?(?:_(\w+))?|\^(?:\(([^()]*)\)|(\w+))|[^\p{L}^]+|\^/gu;
+  const pattern = /((?:(?![ᵀᵗ])\p{L}\p{M}?)+)(ᵀ|ᵗ)?(?:_(\w+))?|\^(?:\(((?:[^()]|\([^()]*\))*)\)|(\w+))|[^\p{L}^]+|\^/gu;
   for (const match of source.matchAll(pattern)) {
     const [whole, name, raised, below, power, shortPower] = match;
     if (power !== undefined || shortPower !== undefined) {
@@ -22,6 +22,11 @@ function formula(source, some = false) {
   return made;
 }
 
+// What was done, in a sentence; forms of one operation may share it.
+function operationOf(key) {
+  const known = `operation.${key}`;
+  return has(known) || !key.includes(".") ? text(known) : operationOf(placeOf(key));
+}
 function formulaOf(key) {
   return has(`formula.${key}`) ? formula(text(`formula.${key}`), key.startsWith("backward.")) : undefined;
 }

@@ -6,6 +6,7 @@ function headsCard() {
   if (attentions.length === 0) return undefined;
   return element("section", { class: "card", id: "heads" },
     element("h2", {}, text("heads.title")), element("p", { class: "text" }, text("heads.text")),
+    element("dl", { class: "rules" }, ["share", "entropy", "distance"].map((key) => [element("dt", {}, text(`label.${key}`)), element("dd", {}, text(`heads.${key}`))])),
     element("div", { class: "picks" }, choice(text("heads.title"), [{ label: text("page.lines"), value: true }, { label: text("term.heat_map"), value: false }], state.lines,
       (lines) => { state.lines = lines; redraw(); })),
     attentions.map((tensor) => element("div", { class: "place", "data-heads": placeOf(tensor.name) }, headsOf(tensor))));
@@ -25,8 +26,8 @@ function headFigure(tensor, place, head) {
   return element("div", { class: (state.heads[place] ?? 0) === head ? "head chosen" : "head" },
     element("div", { class: "top" }, button(text("place.head", { head }), { click: () => chooseHead(place, head), title: `${place}.${head}` }),
       measured && element("span", { class: "badge", title: text(`role.${measured.role}.text`) }, text(`role.${measured.role}`), ` ${Math.round(100 * measured.measure)}%`),
-      measured && element("span", { class: "measure", title: text("heads.difference", { difference: measured.output_difference.toExponential(1) }) },
-        `${text("label.entropy")} ${measured.entropy.toFixed(2)} · |A·V−O| ${measured.output_difference.toExponential(0)}`)),
+      measured && element("span", { class: "measure", title: text("heads.difference", { difference: prose(measured.output_difference) }) },
+        `${text("label.entropy")} ${prose(measured.entropy, 3)} · ${text("label.distance")} ${prose(measured.mean_distance, 3)} · |A·V−O| ${prose(measured.output_difference, 1)}`)),
     state.lines && few ? lines(tensor, weight) : heatMap(tensor, place, head, weight));
 }
 

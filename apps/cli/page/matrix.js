@@ -114,7 +114,7 @@ function figure(tensor, { explained = true } = {}) {
       element("span", { class: "name" }, titleOf(tensor)),
       element("code", {}, tensor.operation !== "parameter" && `${tensor.name} `, element("span", { class: "shape", title: text("label.shape") }, `(${shape})`)),
       explained && formulaOf(tensor.formula),
-      explained && has(`operation.${tensor.formula}`) && element("span", { class: "does" }, text(`operation.${tensor.formula}`)),
+      explained && tensor.formula && element("span", { class: "does" }, operationOf(tensor.formula)),
       operands.length > 0 && element("span", { class: "made" }, `${text("page.made_of")} `, operands.map((operand) =>
         button(nearName(operand), { title: operand.name, class: `ink-${inkOf(operand)}`, click: () => goTo(operand.name) })))),
     matrix(tensor));

@@ -9,6 +9,7 @@ class Explanation {
     this.combination = "sum";
     this.missing = undefined;
     (operations[this.tensor.operation] ?? operations.given).call(this, cell.index);
+    if (this.combination === "sum" && this.terms.length === 1) this.combination = "one";
     this.combined = this.combine();
   }
 
@@ -23,11 +24,12 @@ class Explanation {
     if (value === undefined) this.missing = tensor.name;
     return { cell, value };
   }
-  term(key, factors, value) {
+  term(key, factors, value, constant = 1) {
     const before = this.terms.length ? this.terms[this.terms.length - 1].running : 0;
-    this.terms.push({ key, factors, value, running: before + value });
+    this.terms.push({ key, factors, constant, value, running: before + value });
   }
   single(key, factor) { this.term(key, [factor], factor.value); }
+  scaled(factor, constant) { this.term("value", [factor], factor.value * constant, constant); }
   product(key, a, b) { this.term(key, [a, b], a.value * b.value); }
   ingredient(key, value) { this.ingredients.push({ key, value }); return value; }
   ingredientCell(key, tensor, index) {
@@ -73,10 +75,6 @@ class Explanation {
       case "cosine": return `cos(${known("position")} · ${known("rate")})`;
       case "activation": return `${this.attribute("function")}(${sum})`;
       case "maximum": return `max(${this.terms.slice(0, 12).map((term) => short(term.value)).join(", ")}${this.terms.length > 12 ? ", …" : ""})`;
-      case "sum": {
-        const factor = this.known("factor");
-        return factor === undefined ? undefined : `${long(this.terms[0].factors[0].value)} · ${long(factor)}`;
-      }
       default: return undefined;
     }
   }
@@ -116,8 +114,7 @@ const operations = {
     const row = ids ? this.ingredientCell("id", ids, [at[0], at[1]]) + start : this.ingredient("position", at[1] + start);
     const scale = this.attribute("scale", 1);
     if (scale !== 1) this.ingredient("factor", scale);
-    const entry = this.factor(this.operand("table"), [row, at[2]]);
-    this.term("value", [entry], entry.value * scale);
+    this.scaled(this.factor(this.operand("table"), [row, at[2]]), scale);
   },
   sinusoid(at) {
     const half = lastOf(this.tensor.shape) / 2;
@@ -152,8 +149,7 @@ const operations = {
     counted(query.shape[3], (d) => this.product("product", this.factor(query, [at[0], at[1], at[2], d]), this.factor(key, [at[0], keyHead, at[3], d])));
   },
   scale(at) {
-    const entry = this.factor(this.operand("input"), at);
-    this.term("value", [entry], entry.value * this.ingredient("factor", this.attribute("factor")));
+    this.scaled(this.factor(this.operand("input"), at), this.ingredient("factor", this.attribute("factor")));
   },
   mask(at) {
     if (this.attribute("causal") && at[3] > at[2]) this.combination = "hidden";

@@ -65,9 +65,10 @@ function long(x) {
   return signed(String(Number(Math.abs(x).toPrecision(7))), x);
 }
 function signed(digits, x) { return (x < 0 ? "−" : "") + digits; }
-// Numbers in prose follow the language.
+// Numbers in prose follow the language; small ones are written as 1e-5.
 function prose(x, digits = 4) {
-  return x.toLocaleString(state.lang, { maximumSignificantDigits: digits });
+  const notation = x !== 0 && Math.abs(x) < 1e-4 ? "scientific" : "standard";
+  return x.toLocaleString(state.lang, { maximumSignificantDigits: digits, notation }).replace("E", "e");
 }
 
 function button(label, attributes) { return element("button", { type: "button", ...attributes }, label); }

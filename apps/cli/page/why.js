@@ -47,7 +47,7 @@ function answer() {
     element("button", { type: "button", class: "cell-name", click: () => goTo(cell.name), title: text("page.show") }, element("code", {}, cellText(cell))),
     element("p", { class: "value" }, long(explanation.value)),
     formulaOf(tensor.formula),
-    has(`operation.${tensor.formula}`) && element("p", { class: "where" }, text(`operation.${tensor.formula}`)),
+    tensor.formula && element("p", { class: "where" }, operationOf(tensor.formula)),
     explanation.missing ? missing(explanation) : reasons(explanation));
 }
 
@@ -94,15 +94,16 @@ function reasons(explanation) {
 }
 
 function termTable(terms, summed = true) {
-  const pairs = terms.some((term) => term.factors.length > 1);
+  const pairs = terms.some((term) => term.factors.length > 1 || term.constant !== 1);
   const several = summed && terms.length > 1;
   const made = element("table", { class: "terms" }, element("tr", {}, element("th", { colspan: pairs ? 3 : 1 }, ""), element("th"), element("th", {}, pairs ? text("cell.term.product") : ""),
     several && element("th", {}, text("label.running"))));
   for (const term of terms.slice(0, mostTerms)) {
     const [a, b] = term.factors;
+    const second = b ? factorButton(b) : term.constant !== 1 && long(term.constant);
     made.append(element("tr", { title: text(`cell.term.${term.key}`) },
-      element("td", {}, a ? factorButton(a) : text(`cell.term.${term.key}`)), pairs && element("td", { class: "sign" }, b ? "×" : ""),
-      pairs && element("td", {}, b && factorButton(b)), element("td", { class: "sign" }, signOf(term)),
+      element("td", {}, a ? factorButton(a) : text(`cell.term.${term.key}`)), pairs && element("td", { class: "sign" }, second ? "×" : ""),
+      pairs && element("td", {}, second), element("td", { class: "sign" }, signOf(term)),
       element("td", {}, long(term.value)), several && element("td", { class: "running" }, long(term.running))));
   }
   if (terms.length > mostTerms) made.append(element("tr", {}, element("td", { colspan: 6 }, `… +${terms.length - mostTerms}  = ${long(lastOf(terms).running)}`)));
