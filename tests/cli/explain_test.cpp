@@ -173,8 +173,11 @@ TEST(Explain, tells_where_texts_disagree_and_computes_the_variant) {
   const ProgramRun run = explain_worked({"--scale", "none", "--only", "7"});
   expect_has(run.output, "What are the scores divided by?");
   expect_has(run.output, "variant.scale.none.encoder.0.self.weights");
+  const ProgramRun width = explain_worked({"--scale", "width", "--only", "7"});
+  expect_has(width.output, "variant.scale.width.encoder.0.self.scaled_scores\n    S / C\n");
   const ProgramRun pre = explain_worked({"--norm", "pre", "--only", "8"});
   EXPECT_EQ(pre.code, 0) << pre.errors;
+  expect_has(explain_worked({"--only", "8"}).output, "difference 8.345e-06.");
   expect_has(pre.output, "before the sublayer (GPT-2): this model");
 }
 
@@ -197,6 +200,9 @@ TEST(Explain, follows_models_that_come_with_the_program) {
   EXPECT_EQ(gpt.code, 0) << gpt.errors;
   expect_has(gpt.output, "decoder.0.self.weights");
   expect_has(gpt.output, "There is nothing to show here for this model.");
+  const std::string absent = explain({"stories", "--text", "Anna", "--only", "11"}).output;
+  expect_has(absent, "There is nothing to show here for this model.");
+  EXPECT_EQ(absent.find("In cross-attention"), std::string::npos);
   // A line break is a token like others, and no line break in a matrix.
   const ProgramRun lines = explain({"stories", "--text", "Anna has two\napples", "--only", "4"});
   expect_has(lines.output, "⏎");

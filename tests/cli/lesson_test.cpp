@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <regex>
 
 #include "headlight/io/io.h"
 #include "headlight/text/text.h"
@@ -143,6 +144,23 @@ TEST(Lesson, nanogpt_measures_one_fused_layer_against_three) {
   EXPECT_EQ(shape_of(lesson, "output"), "[1,4,768]");
 }
 
+// Whether a line ends within a shape or between numbers: "(2, 4," or "8 ·".
+bool breaks_off(const std::string& line) {
+  const bool is_cut = std::regex_search(line, std::regex("\\([0-9A-Z]+,( [0-9A-Z]+,)*$"));
+  return is_cut || std::regex_search(line, std::regex("[0-9] (·|=|/|×|→)$"));
+}
+
+TEST(Lesson, titles_say_what_the_arrays_are) {
+  const auto step = [](const char* lesson, const char* number) {
+    return run_program({"lesson", lesson, "--step", number, "--lang", "en"}).output;
+  };
+  EXPECT_NE(step("from-scratch", "4").find("  Mask  (4, 4)  mask\n"), std::string::npos);
+  for (const char* number : {"7", "8"}) {
+    EXPECT_NE(step("steps", number).find("  Output of self-attention  "), std::string::npos);
+    EXPECT_EQ(step("steps", number).find("of each head"), std::string::npos);
+  }
+}
+
 TEST(Lesson, speaks_its_own_language_and_the_others_within_80_columns) {
   const std::pair<const char*, const char*> own[] = {
       {"nanogpt", "Dərs: "}, {"d2l", "Ders: "}, {"from-scratch", "수업: "}};
@@ -159,6 +177,7 @@ TEST(Lesson, speaks_its_own_language_and_the_others_within_80_columns) {
         const size_t end = run.output.find('\n', begin);
         const std::string line = run.output.substr(begin, end - begin);
         EXPECT_LE(text::columns(line), 80) << name << " " << language << ": " << line;
+        EXPECT_FALSE(breaks_off(line)) << name << " " << language << ": " << line;
         begin = end + 1;
       }
     }

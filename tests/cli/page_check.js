@@ -23,6 +23,10 @@ function checkCells() {
       const size = Math.max(1, Math.abs(value) || 0, ...explanation.terms.map((term) => Math.abs(term.value) || 0));
       const same = Object.is(explanation.combined, value) || Math.abs(explanation.combined - value) < 1e-6 * size;
       expect(same, `${cellText(cell)} is ${value}, its terms give ${explanation.combined}`);
+      for (const term of explanation.terms.filter((one) => ["product", "value", "bias"].includes(one.key))) {
+        const product = term.factors.reduce((sum, factor) => sum * factor.value, term.constant);
+        expect(Object.is(product, term.value), `${cellText(cell)}: a term of ${term.value} is shown as ${product}`);
+      }
       expect(JSON.stringify(cellOf(cellText(cell))) === JSON.stringify(cell), `${cellText(cell)} is not read back`);
       ++cells;
     });
@@ -78,6 +82,26 @@ function checkTheme() {
   expect(getComputedStyle(document.body).backgroundColor !== before, "light and dark look the same");
 }
 
+// What a step without numbers says, what a scaled number is shown as, and which tables have a running sum.
+function checkAnswers() {
+  const all = run().tensors;
+  run().tensors = all.filter((tensor) => tensor.step !== 11);
+  const absent = card(11);
+  run().tensors = all;
+  expect(absent.querySelector(".absent") && !absent.querySelector(".note, .slip"), "a step that is absent says too much");
+  expect(card(11).querySelector(".slip"), "step 11 has no slip");
+  const asked = (name) => {
+    askWhy({ name, index: run().find(name).shape.map(() => 0) });
+    return drawer.querySelector(".terms").textContent;
+  };
+  expect(asked("encoder.0.self.scaled_scores").includes("×"), "a scaled score is shown without its factor");
+  expect(!asked("encoder.0.self.row_max").includes(text("label.running")), "a maximum has a running sum");
+  expect(asked("encoder.0.self.row_sum").includes(text("label.running")), "a sum has no running sum");
+  state.lang = "tr";
+  expect(prose(9.5e-7, 2) === "9,5e-7", `${prose(9.5e-7, 2)} in Turkish`);
+  state.lang = "en";
+}
+
 let cells = 0;
 try {
   for (state.run = 0; state.run < runs.length; ++state.run) {
@@ -87,6 +111,7 @@ try {
   }
   state.run = runs.length - 1;
   redraw();
+  checkAnswers();
   checkKeys();
   checkLanguages();
   checkTheme();

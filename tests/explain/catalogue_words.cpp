@@ -159,16 +159,42 @@ bool has_number_with(const std::string& text, char separator) {
   return false;
 }
 
+const std::vector<std::string>& variant_keys() {
+  static const std::vector<std::string> keys = {"scale.sqrt_head_width",
+                                                "scale.sqrt_width",
+                                                "scale.width",
+                                                "scale.none",
+                                                "norm.post",
+                                                "norm.pre",
+                                                "epsilon.inside",
+                                                "epsilon.outside",
+                                                "deviation.population",
+                                                "deviation.sample",
+                                                "feed_forward.two",
+                                                "feed_forward.one",
+                                                "position_index.pair",
+                                                "position_index.column",
+                                                "prediction.per_position",
+                                                "prediction.flattened"};
+  return keys;
+}
+
+std::vector<std::string> parts_of(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
 std::vector<std::string> table_cells(const std::string& line) {
-  std::vector<std::string> cells;
-  if (!line.starts_with("|")) return cells;
-  for (size_t begin = 1; begin < line.size();) {
-    const size_t end = std::min(line.find('|', begin), line.size());
-    std::string cell = line.substr(begin, end - begin);
+  if (!line.starts_with("|")) return {};
+  std::vector<std::string> cells = parts_of(line.substr(1), '|');
+  for (std::string& cell : cells) {
     cell.erase(0, std::min(cell.find_first_not_of(' '), cell.size()));
     cell.erase(cell.find_last_not_of(' ') + 1);
-    cells.push_back(cell);
-    begin = end + 1;
   }
   return cells;
 }

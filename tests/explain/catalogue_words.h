@@ -19,6 +19,10 @@ std::string misspelled(std::string_view language, const std::string& text, const
 // Whether a digit, the separator and a digit follow each other.
 bool has_number_with(const std::string& text, char separator);
 
+// The keys of all variants.
+const std::vector<std::string>& variant_keys();
+
+std::vector<std::string> parts_of(const std::string& text, char separator);
 // Of a line of a Markdown table.
 std::vector<std::string> table_cells(const std::string& line);
 // The key under which the catalogue has this term; "" when there is none.

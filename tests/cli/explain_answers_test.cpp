@@ -1,0 +1,60 @@
+// What `headlight explain` answers of single cells, weights and heads, as it is printed.
+#include <gtest/gtest.h>
+
+#include "tests/cli/program.h"
+
+namespace headlight::test {
+namespace {
+
+ProgramRun answer_of(std::vector<std::string> more) {
+  more.insert(more.begin(), {"explain", "--text", "When you play the game of thrones", "--target",
+                             "you win or you die"});
+  return run_program(more);
+}
+
+void expect_said(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+}
+
+TEST(ExplainAnswers, a_weight_that_rises_has_a_change_with_a_plus) {
+  const ProgramRun run = answer_of({"--backward", "--cell", "encoder.layers.0.fc1.weight[3,2]"});
+  expect_said(run.output, "Change                   +0.0");
+  expect_said(run.output, "The new weight: 0.1176");
+  EXPECT_EQ(run.output.find("+-"), std::string::npos);
+}
+
+TEST(ExplainAnswers, a_cell_shows_a_running_sum_only_where_terms_are_added) {
+  const auto answer = [](const char* cell) { return answer_of({"--cell", cell}).output; };
+  for (const char* cell : {"decoder.0.self.row_max[0,0,3]", "encoder.positions[2,3]",
+                           "encoder.0.ffn.activated[1,1]", "encoder.output[1,1]"}) {
+    EXPECT_EQ(answer(cell).find("Running sum"), std::string::npos) << cell;
+  }
+  const std::string copied = answer("encoder.output[1,1]");
+  expect_said(copied, "There is only one term, and it is the value.");
+  const std::string sum = answer("encoder.0.self.row_sum[0,0,1]");
+  expect_said(sum, "Running sum");
+  expect_said(sum, "\nencoder.0.self.head.0.masked_scores\n");
+  expect_said(sum, "  [1,6]\n");
+  const std::string linear = answer("encoder.0.self.projected_query[1,1]");
+  expect_said(linear, "Q = X W_q + b_q");
+  expect_said(linear, "q_proj.bias\n");
+  for (const std::string& text : {sum, linear}) EXPECT_EQ(text.find("…"), std::string::npos);
+  expect_said(answer("encoder.0.self.scaled_scores[0,0,1,2]"), "34.37463 · 0.5  +17.18731  ");
+  expect_said(answer("logits[1,1]"), "\nz = x W\n");
+}
+
+TEST(ExplainAnswers, says_of_its_heads_what_the_columns_are) {
+  const ProgramRun run = answer_of({"--only", "12", "--lang", "tr"});
+  for (const char* label : {"\nPay: ", "\nEntropi: ", "\nOrtalama uzaklık: "}) {
+    expect_said(run.output, label);
+  }
+  const size_t difference = run.output.find("|A·V − O|: ");
+  ASSERT_NE(difference, std::string::npos);
+  const std::string line =
+      run.output.substr(difference, run.output.find('\n', difference) - difference);
+  EXPECT_EQ(line.find('.'), std::string::npos) << line;
+  expect_said(line, "e-0");
+}
+
+}  // namespace
+}  // namespace headlight::test
