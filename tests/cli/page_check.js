@@ -82,6 +82,15 @@ function checkTheme() {
   expect(getComputedStyle(document.body).backgroundColor !== before, "light and dark look the same");
 }
 
+// Nothing of a formula is lost when it is set.
+function checkFormulas() {
+  const plain = (source) => source.replace(/ᵀ/g, "T").replace(/ᵗ/g, "t").replace(/[_^()\s]/g, "");
+  for (const key of Object.keys(data.texts.en).filter((one) => one.startsWith("formula."))) {
+    const made = formulaOf(key.slice("formula.".length)).textContent;
+    expect(plain(made) === plain(text(key)), `${key} is set as ${made}`);
+  }
+}
+
 // What a step without numbers says, what a scaled number is shown as, and which tables have a running sum.
 function checkAnswers() {
   const all = run().tensors;
@@ -112,6 +121,7 @@ try {
   state.run = runs.length - 1;
   redraw();
   checkAnswers();
+  checkFormulas();
   checkKeys();
   checkLanguages();
   checkTheme();
