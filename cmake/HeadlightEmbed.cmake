@@ -1,8 +1,8 @@
-# headlight_embed(TARGET FOLDER FILES PATTERN HEADER H NAMESPACE N TYPE T FUNCTION F): puts the files FOLDER/PATTERN into TARGET, as the
-# table that the header declares: const std::vector<T>& N::F(), of structures with path and bytes.
+# headlight_embed(TARGET FOLDER FILES PATTERN HEADER H NAMESPACE N FUNCTION F): puts the files FOLDER/PATTERN into TARGET, as the
+# table that the header declares: const std::vector<base::EmbeddedFile>& N::F().
 
 function(headlight_embed target folder)
-  cmake_parse_arguments(ARG "" "FILES;HEADER;NAMESPACE;TYPE;FUNCTION" "" ${ARGN})
+  cmake_parse_arguments(ARG "" "FILES;HEADER;NAMESPACE;FUNCTION" "" ${ARGN})
   file(GLOB files CONFIGURE_DEPENDS RELATIVE ${folder} ${folder}/${ARG_FILES})
   set(data "")
   set(declarations "")
@@ -28,8 +28,8 @@ function(headlight_embed target folder)
 @declarations@
 namespace @ARG_NAMESPACE@ {
 
-const std::vector<@ARG_TYPE@>& @ARG_FUNCTION@() {
-  static const std::vector<@ARG_TYPE@> files = {
+const std::vector<base::EmbeddedFile>& @ARG_FUNCTION@() {
+  static const std::vector<base::EmbeddedFile> files = {
 @entries@  };
   return files;
 }

@@ -9,15 +9,8 @@ namespace headlight::cli {
 namespace {
 
 using autograd::Value;
-using base::Error;
-using base::ErrorKind;
 using tensor::Shape;
 using tensor::Tensor;
-
-[[noreturn]] void refuse_array(std::string_view what, std::string_view where,
-                               const std::string& why) {
-  throw Error(ErrorKind::bad_input, what, where, why);
-}
 
 Tensor read_floats(base::FileSystem& files, const std::string& place) {
   return io::as_float32(io::read_array(files, place)).contiguous();
@@ -28,11 +21,11 @@ Value read_sequence(base::FileSystem& files, const std::string& option, const st
                     bool wants_grad, int& rank) {
   const Tensor array = read_floats(files, place);
   if (array.rank() < 2 || array.rank() > 4) {
-    refuse_array(option, place,
+    base::refuse(option, place,
                  "shape is " + array.shape().text() + ", (T,C), (B,T,C) or (B,H,T,D) is needed");
   }
   if (rank != 0 && array.rank() != rank) {
-    refuse_array(
+    base::refuse(
         option, place,
         "shape is " + array.shape().text() + ", the query has rank " + std::to_string(rank));
   }
@@ -52,7 +45,7 @@ Tensor past_of(base::FileSystem& files, const IntegersOrPlace& past, int64_t bat
   for (int64_t i = 0; i < array.elements(); ++i) {
     const int64_t number = array.data<int64_t>()[i];
     if (number >= kPastRange.lowest && number <= kPastRange.highest) continue;
-    refuse_array("--past", place,
+    base::refuse("--past", place,
                  "number " + std::to_string(i) + " is " + std::to_string(number) +
                      ", it must be from " + std::to_string(kPastRange.lowest) + " to " +
                      std::to_string(kPastRange.highest));
@@ -78,7 +71,7 @@ void read_state(base::FileSystem& files, const std::string& weights, AttendInput
     if (entry.name.starts_with(inputs.prefix)) inputs.state[entry.name] = file.load(entry);
   }
   if (inputs.state.empty()) {
-    refuse_array(place.path, inputs.prefix,
+    base::refuse(place.path, inputs.prefix,
                  file.entries().empty() ? "the file holds no tensors"
                                         : "no tensor's name starts so; the first is " +
                                               io::in_quotes(file.entries().front().name));
@@ -113,17 +106,17 @@ autograd::AttentionOptions read_call(base::FileSystem& files, const AttendOption
 void check_heads(const AttendOptions& options, const AttendInputs& inputs) {
   if (inputs.rank != 4) return;
   if (options.weights) {
-    refuse_array(
+    base::refuse(
         "--query", options.query,
         "shape is " + inputs.query.shape().text() + "; with --weights (T,C) or (B,T,C) is needed");
   }
   if (options.heads && *options.heads != inputs.query.size(1)) {
-    refuse_array("--heads", std::to_string(*options.heads),
+    base::refuse("--heads", std::to_string(*options.heads),
                  "the query has " + std::to_string(inputs.query.size(1)) + " heads, its shape is " +
                      inputs.query.shape().text());
   }
   if (options.kv_heads && *options.kv_heads != inputs.key.size(1)) {
-    refuse_array("--kv-heads", std::to_string(*options.kv_heads),
+    base::refuse("--kv-heads", std::to_string(*options.kv_heads),
                  "the key has " + std::to_string(inputs.key.size(1)) + " heads, its shape is " +
                      inputs.key.shape().text());
   }

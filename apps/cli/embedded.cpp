@@ -23,26 +23,27 @@ constexpr int kFirstNumber = 1 << 30;
 
 bool is_inside(std::string_view path) { return path.starts_with(kPrefix); }
 
-const EmbeddedFile* file_at(std::string_view path) {
+const base::EmbeddedFile* file_at(std::string_view path) {
   const auto& files = embedded_files();
-  const auto found = std::ranges::find(files, path.substr(kPrefix.size()), &EmbeddedFile::path);
+  const auto found =
+      std::ranges::find(files, path.substr(kPrefix.size()), &base::EmbeddedFile::path);
   return found == files.end() ? nullptr : &*found;
 }
 
-const EmbeddedFile& file_of(int number) {
+const base::EmbeddedFile& file_of(int number) {
   return embedded_files()[static_cast<size_t>(number - kFirstNumber)];
 }
 
 std::vector<std::string> names_in(std::string_view folder) {
   const std::string prefix = std::string(folder.substr(kPrefix.size())) + "/";
   std::vector<std::string> names;
-  for (const EmbeddedFile& file : embedded_files()) {
+  for (const base::EmbeddedFile& file : embedded_files()) {
     if (file.path.starts_with(prefix)) names.emplace_back(file.path.substr(prefix.size()));
   }
   return names;
 }
 
-FileStatus status_of(const EmbeddedFile& file) {
+FileStatus status_of(const base::EmbeddedFile& file) {
   return {.kind = FileStatus::Kind::regular, .size = file.bytes.size(), .permissions = 0444};
 }
 
@@ -50,7 +51,7 @@ FileStatus status_of(const EmbeddedFile& file) {
 
 std::vector<std::string> embedded_models() {
   std::set<std::string> names;
-  for (const EmbeddedFile& file : embedded_files())
+  for (const base::EmbeddedFile& file : embedded_files())
     names.emplace(file.path.substr(0, file.path.find('/')));
   return {names.begin(), names.end()};
 }
@@ -58,7 +59,7 @@ std::vector<std::string> embedded_models() {
 int FilesWithEmbedded::open(const std::string& path, int flags, unsigned permissions) {
   if (!is_inside(path)) return FileSystem::open(path, flags, permissions);
   if ((flags & O_ACCMODE) != O_RDONLY) return -EROFS;
-  const EmbeddedFile* file = file_at(path);
+  const base::EmbeddedFile* file = file_at(path);
   if (file == nullptr) return names_in(path).empty() ? -ENOENT : -EISDIR;
   return kFirstNumber + static_cast<int>(file - embedded_files().data());
 }
@@ -85,7 +86,7 @@ int FilesWithEmbedded::status(int file, FileStatus& status) {
 
 int FilesWithEmbedded::path_status(const std::string& path, FileStatus& status) {
   if (!is_inside(path)) return FileSystem::path_status(path, status);
-  if (const EmbeddedFile* file = file_at(path)) {
+  if (const base::EmbeddedFile* file = file_at(path)) {
     status = status_of(*file);
   } else if (!names_in(path).empty()) {
     status = {.kind = FileStatus::Kind::directory, .permissions = 0555};

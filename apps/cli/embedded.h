@@ -9,12 +9,8 @@
 
 namespace headlight::cli {
 
-struct EmbeddedFile {
-  std::string_view path;  // "numbers/config.json"
-  std::string_view bytes;
-};
-// All of them; made by cmake/HeadlightEmbed.cmake from apps/cli/embedded.
-const std::vector<EmbeddedFile>& embedded_files();
+// All files of apps/cli/embedded.
+const std::vector<base::EmbeddedFile>& embedded_files();
 
 // Their names, sorted.
 std::vector<std::string> embedded_models();

@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 9> kScripts = {
 constexpr std::array<std::string_view, 2> kStyles = {"page.css", "figures.css"};
 
 std::string_view file(std::string_view path) {
-  return std::ranges::find(page_files(), path, &EmbeddedFile::path)->bytes;
+  return std::ranges::find(page_files(), path, &base::EmbeddedFile::path)->bytes;
 }
 
 // A float in the shortest form that reads back the same. What JSON has no number for is a string

@@ -11,7 +11,7 @@
 namespace headlight::cli {
 
 // The parts of the page; made by cmake/HeadlightEmbed.cmake from apps/cli/page.
-const std::vector<EmbeddedFile>& page_files();
+const std::vector<base::EmbeddedFile>& page_files();
 
 struct PageOptions {
   std::string language = "en";                        // to begin with; the page has all of them

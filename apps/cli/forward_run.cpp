@@ -10,45 +10,39 @@ namespace {
 
 using autograd::Context;
 using autograd::Value;
-using base::Error;
-using base::ErrorKind;
 using tensor::Tensor;
-
-[[noreturn]] void refuse_ids(std::string_view what, std::string_view where,
-                             const std::string& why) {
-  throw Error(ErrorKind::bad_input, what, where, why);
-}
 
 // (T,) becomes a batch of one.
 Tensor read_ids(base::FileSystem& files, const char* option, const std::string& place,
                 bool& is_one) {
   const Tensor ids = io::as_int64(io::read_array(files, place), option).contiguous();
   if (ids.rank() != 1 && ids.rank() != 2) {
-    refuse_ids(option, place, "shape is " + ids.shape().text() + ", (T,) or (B,T) is needed");
+    base::refuse(option, place, "shape is " + ids.shape().text() + ", (T,) or (B,T) is needed");
   }
-  if (ids.elements() == 0) refuse_ids(option, place, "shape is " + ids.shape().text() + ", no ids");
+  if (ids.elements() == 0)
+    base::refuse(option, place, "shape is " + ids.shape().text() + ", no ids");
   is_one = ids.rank() == 1;
   return is_one ? ids.reshaped({1, ids.size(0)}) : ids;
 }
 
 void check_lens(const Tensor& lens, const Tensor& ids, const std::string& place) {
-  if (!ids.defined()) refuse_ids("--source-lens", place, "needs --source-ids");
+  if (!ids.defined()) base::refuse("--source-lens", place, "needs --source-ids");
   if (lens.shape() != tensor::Shape{ids.size(0)}) {
-    refuse_ids("--source-lens", place,
-               "shape is " + lens.shape().text() + ", there are " + std::to_string(ids.size(0)) +
-                   " sources");
+    base::refuse("--source-lens", place,
+                 "shape is " + lens.shape().text() + ", there are " + std::to_string(ids.size(0)) +
+                     " sources");
   }
 }
 
 void check_targets(const Tensor& targets, const Tensor& ids, const std::string& place) {
   if (targets.shape() != ids.shape()) {
-    refuse_ids("--targets", place,
-               "shape is " + targets.shape().text() + ", the ids are " + ids.shape().text());
+    base::refuse("--targets", place,
+                 "shape is " + targets.shape().text() + ", the ids are " + ids.shape().text());
   }
   const int64_t* numbers = targets.data<int64_t>();
   if (std::all_of(numbers, numbers + targets.elements(), [](int64_t id) { return id == -1; })) {
-    refuse_ids("--targets", place,
-               "all " + std::to_string(targets.elements()) + " are -1, none counts for the loss");
+    base::refuse("--targets", place,
+                 "all " + std::to_string(targets.elements()) + " are -1, none counts for the loss");
   }
 }
 

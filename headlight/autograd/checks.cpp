@@ -3,10 +3,6 @@
 
 namespace headlight::autograd {
 
-void refuse(std::string_view operation, std::string_view input, const std::string& why) {
-  throw base::Error(base::ErrorKind::bad_input, operation, input, why);
-}
-
 void check_type(std::string_view operation, std::string_view input, const tensor::Tensor& x,
                 tensor::DType dtype) {
   if (!x.defined()) refuse(operation, input, "is missing");

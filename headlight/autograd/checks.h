@@ -10,8 +10,7 @@
 
 namespace headlight::autograd {
 
-[[noreturn]] void refuse(std::string_view operation, std::string_view input,
-                         const std::string& why);
+using base::refuse;
 
 // There and of this type.
 void check_type(std::string_view operation, std::string_view input, const tensor::Tensor& x,

@@ -30,4 +30,8 @@ std::string sentence(std::string_view what, std::string_view where, std::string_
 Error::Error(ErrorKind kind, std::string_view what, std::string_view where, std::string_view why)
     : std::runtime_error(sentence(what, where, why)), kind_(kind) {}
 
+void refuse(std::string_view what, std::string_view where, std::string_view why) {
+  throw Error(ErrorKind::bad_input, what, where, why);
+}
+
 }  // namespace headlight::base

@@ -33,4 +33,7 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
+// Throws Error(bad_input).
+[[noreturn]] void refuse(std::string_view what, std::string_view where, std::string_view why);
+
 }  // namespace headlight::base

@@ -14,6 +14,12 @@
 
 namespace headlight::base {
 
+// A file that is part of the program (cmake/HeadlightEmbed.cmake).
+struct EmbeddedFile {
+  std::string_view path;  // in its folder, "numbers/config.json"
+  std::string_view bytes;
+};
+
 struct FileStatus {
   enum class Kind { regular, directory, pipe, device, other };
   Kind kind = Kind::other;

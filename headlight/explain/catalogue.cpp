@@ -16,7 +16,7 @@ constexpr std::string_view kBetween = " = ";
 constexpr std::string_view kGoesOn = "  ";
 
 std::string_view file_named(const std::string& path) {
-  for (const CatalogueFile& file : catalogue_files()) {
+  for (const base::EmbeddedFile& file : catalogue_files()) {
     if (file.path == path) return file.bytes;
   }
   throw Error(ErrorKind::failed, "catalogue", path, "is not part of the program");

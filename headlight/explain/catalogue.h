@@ -9,16 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "headlight/base/base.h"
 #include "headlight/explain/traced_tensor.h"
 
 namespace headlight::explain {
 
-// A file of headlight/explain/catalogue, as it was when this was compiled.
-struct CatalogueFile {
-  std::string_view path;  // "en.txt"
-  std::string_view bytes;
-};
-const std::vector<CatalogueFile>& catalogue_files();
+// The files of headlight/explain/catalogue, "en.txt" ..., as they were when this was compiled.
+const std::vector<base::EmbeddedFile>& catalogue_files();
 
 // "en", "tr", "az", "ko".
 const std::vector<std::string_view>& languages();
