@@ -32,12 +32,12 @@ std::string_view known(std::string_view language) {
 }  // namespace
 
 const std::vector<std::string_view>& languages() {
-  static const std::vector<std::string_view> codes = {"en", "tr", "az", "ko"};
-  return codes;
+  static const std::vector<std::string_view> kCodes = {"en", "tr", "az", "ko"};
+  return kCodes;
 }
 
 const Catalogue& Catalogue::of(std::string_view language) {
-  static const std::map<std::string_view, Catalogue> all = [] {
+  static const std::map<std::string_view, Catalogue> kAll = [] {
     std::map<std::string_view, Catalogue> made;
     for (const std::string_view code : languages()) {
       made.emplace(code, Catalogue(code, {file_named("formulas.txt"),
@@ -45,7 +45,7 @@ const Catalogue& Catalogue::of(std::string_view language) {
     }
     return made;
   }();
-  return all.at(known(language));
+  return kAll.at(known(language));
 }
 
 Catalogue::Catalogue(std::string_view language, std::initializer_list<std::string_view> files)

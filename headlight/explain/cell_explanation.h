@@ -90,6 +90,9 @@ class Explanation {
   void explain_scores();
   void explain_mask();
   void explain_row();
+  void explain_weigh();
+  void explain_sum_keys();
+  void explain_mean();
   void explain_softmax();
   void explain_deviation();
   void explain_normalize();

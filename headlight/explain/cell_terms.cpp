@@ -50,27 +50,12 @@ void Explanation::explain() {
       result_.combination = Combination::sum;
       ingredient("factor", tensor_.number("factor"));
       return scaled(factor("input", at_), tensor_.number("factor"));
-    case Operation::weigh: {
-      result_.combination = Combination::sum;
-      const int64_t head = at_[1] / (tensor_.shape[1] / operand("value").shape[1]);
-      return product("product", factor("weights", row()),
-                     factor("value", {at_[0], head, at_[3], last()}));
-    }
-    case Operation::sum_keys: {
-      result_.combination = Combination::sum;
-      const TracedTensor& input = operand("input");
-      for (int64_t j = 0; j < input.shape[3]; ++j) {
-        term("value", factor(input, {at_[0], at_[1], at_[2], j, last()}));
-      }
-      return;
-    }
-    case Operation::mean: {
-      result_.combination = Combination::mean;
-      const TracedTensor& input = operand("input");
-      ingredient("count", static_cast<double>(input.shape[-1]));
-      for (int64_t i = 0; i < input.shape[-1]; ++i) term("value", factor(input, under(i)));
-      return;
-    }
+    case Operation::weigh:
+      return explain_weigh();
+    case Operation::sum_keys:
+      return explain_sum_keys();
+    case Operation::mean:
+      return explain_mean();
     case Operation::scale_shift: {
       result_.combination = Combination::sum;
       product("product", factor("input", at_), factor("weight", {last()}));
@@ -81,6 +66,27 @@ void Explanation::explain() {
       result_.combination = Combination::activation;
       return term("value", factor("input", at_));
   }
+}
+
+void Explanation::explain_weigh() {
+  result_.combination = Combination::sum;
+  const int64_t head = at_[1] / (tensor_.shape[1] / operand("value").shape[1]);
+  product("product", factor("weights", row()), factor("value", {at_[0], head, at_[3], last()}));
+}
+
+void Explanation::explain_sum_keys() {
+  result_.combination = Combination::sum;
+  const TracedTensor& input = operand("input");
+  for (int64_t j = 0; j < input.shape[3]; ++j) {
+    term("value", factor(input, {at_[0], at_[1], at_[2], j, last()}));
+  }
+}
+
+void Explanation::explain_mean() {
+  result_.combination = Combination::mean;
+  const TracedTensor& input = operand("input");
+  ingredient("count", static_cast<double>(input.shape[-1]));
+  for (int64_t i = 0; i < input.shape[-1]; ++i) term("value", factor(input, under(i)));
 }
 
 void Explanation::finish() {

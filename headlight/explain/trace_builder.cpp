@@ -159,33 +159,35 @@ void TraceBuilder::put_positions(const Side& side, const nn::SequenceEmbedding& 
   put(std::move(entry));
 }
 
+void TraceBuilder::put_sum(const Side& side, const std::string& name, const std::string& branch,
+                           const std::string& stream, bool pre_norm, int step) {
+  Entry entry{name,
+              Operation::add,
+              {{"left", branch}, {"right", stream}},
+              rows_of(side.tokens),
+              pre_norm ? "residual.add.pre" : "residual.add",
+              side.step(step)};
+  if (branch.empty()) {
+    entry.operation = Operation::copy;
+    entry.operands = {{"input", stream}};
+    entry.formula = "residual.pass";
+  }
+  put(std::move(entry));
+}
+
 void TraceBuilder::put_layer(const Side& side, const nn::TransformerBlock& block,
                              const std::string& before) {
   const std::string& place = block.options().place;
   const bool pre_norm = block.options().pre_norm;
   std::string stream = place + ".residual_in";
-  put({stream,
-       Operation::copy,
-       {{"input", before}},
-       rows_of(side.tokens),
-       "residual.pass",
-       side.step(7)});
+  put_sum(side, stream, "", before, pre_norm, 7);
 
-  const std::string sum = pre_norm ? "residual.add.pre" : "residual.add";
   std::string branch;  // what the last sublayer gave; added by the next norm
   // Puts a norm's input and the norm. Pre-norm: of the stream with the branch added; post-norm: the
   // same, and its output is the stream from there on.
   const auto put_normed = [&](const nn::LayerNorm& norm, int step) {
     const std::string& at = norm.options().place;
-    Entry input{
-        at + ".input", Operation::add, {{"left", branch}, {"right", stream}}, rows_of(side.tokens),
-        sum,           side.step(step)};
-    if (branch.empty()) {
-      input.operation = Operation::copy;
-      input.operands = {{"input", stream}};
-      input.formula = "residual.pass";
-    }
-    put(std::move(input));
+    put_sum(side, at + ".input", branch, stream, pre_norm, step);
     put_norm(norm, side.tokens, side.step(step));
     stream = at + (pre_norm ? ".input" : ".output");
     return at + ".output";
@@ -209,18 +211,7 @@ void TraceBuilder::put_layer(const Side& side, const nn::TransformerBlock& block
   branch = place + ".ffn.output";
   if (!pre_norm) put_normed(block.feed_forward_norm(), 10);
 
-  Entry out{place + ".residual_out",
-            Operation::add,
-            {{"left", branch}, {"right", stream}},
-            rows_of(side.tokens),
-            sum,
-            side.step(10)};
-  if (!pre_norm) {
-    out.operation = Operation::copy;
-    out.operands = {{"input", stream}};
-    out.formula = "residual.pass";
-  }
-  put(std::move(out));
+  put_sum(side, place + ".residual_out", pre_norm ? branch : "", stream, pre_norm, 10);
 }
 
 Trace trace_model(base::ThreadPool& threads, const models::Model& model, const Input& input,

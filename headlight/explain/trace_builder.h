@@ -50,6 +50,9 @@ class TraceBuilder {
                      const nn::Embedding* segments, const tensor::Tensor& ids);
   void put_positions(const Side& side, const nn::SequenceEmbedding& embedding);
   void put_layer(const Side& side, const nn::TransformerBlock& block, const std::string& before);
+  // What a sublayer gave, added to the stream; the stream alone when there is no branch.
+  void put_sum(const Side& side, const std::string& name, const std::string& branch,
+               const std::string& stream, bool pre_norm, int step);
   void put_linear(Entry entry, const std::string& input, const nn::Linear::Part& part);
 
   struct AttentionPlace {

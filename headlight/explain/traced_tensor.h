@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,6 @@ struct TracedTensor {
 };
 
 // All keys of formulas that there are.
-const std::vector<std::string_view>& formula_keys();
+std::span<const std::string_view> formula_keys();
 
 }  // namespace headlight::explain

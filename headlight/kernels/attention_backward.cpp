@@ -279,6 +279,7 @@ class Backward {
   // Tasks are cut so that no two write the same number.
   void bias_gradient() const;
   void bias_rows(int64_t b, int64_t h, int64_t first, int64_t rows, int worker) const;
+  void bias_blocks(int64_t b, int64_t h, int64_t first, int64_t last, int worker) const;
 
   const Execution& execution_;
   const AttentionProblem& problem_;
@@ -308,6 +309,11 @@ void Backward::bias_rows(int64_t b, int64_t h, int64_t first, int64_t rows, int 
   }
 }
 
+void Backward::bias_blocks(int64_t b, int64_t h, int64_t first, int64_t last, int worker) const {
+  for (int64_t block = first; block < last; ++block)
+    bias_rows(b, h, block * kBackwardRows, kBackwardRows, worker);
+}
+
 void Backward::bias_gradient() const {
   const auto& strides = gradients_.bias.strides;
   const int64_t batches = strides[0] ? shape_.batch : 1;
@@ -318,10 +324,7 @@ void Backward::bias_gradient() const {
                   first_block = index % blocks;
     for (int64_t b = first_b; b < (strides[0] ? first_b + 1 : shape_.batch); ++b) {
       for (int64_t h = first_h; h < (strides[1] ? first_h + 1 : shape_.heads); ++h) {
-        for (int64_t block = first_block; block < (strides[2] ? first_block + 1 : blocks_);
-             ++block) {
-          bias_rows(b, h, block * kBackwardRows, kBackwardRows, worker);
-        }
+        bias_blocks(b, h, first_block, strides[2] ? first_block + 1 : blocks_, worker);
       }
     }
   });

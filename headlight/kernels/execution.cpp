@@ -27,10 +27,10 @@ int64_t machine_targets() {
 
 std::vector<std::string> simd_targets() {
   // Detected once, before any limit, so that the list does not shrink with it.
-  static const int64_t available = machine_targets();
+  static const int64_t kAvailable = machine_targets();
   std::vector<std::string> names;
   for (const Target& target : kTargets) {
-    if (target.bit == HWY_SCALAR || (available & target.bit) != 0) names.emplace_back(target.name);
+    if (target.bit == HWY_SCALAR || (kAvailable & target.bit) != 0) names.emplace_back(target.name);
   }
   return names;
 }

@@ -34,7 +34,7 @@ void expect_all_shown(base::ThreadPool& threads, const Trace& trace, const model
 void expect_well_formed(const Trace& trace) {
   std::set<std::string> known;
   for (const TracedTensor& parameter : trace.parameters()) known.insert(parameter.name);
-  const std::vector<std::string_view>& formulas = formula_keys();
+  const std::span<const std::string_view> formulas = formula_keys();
   for (const TracedTensor& tensor : trace.tensors()) {
     EXPECT_EQ(tensor.axes.size(), static_cast<size_t>(tensor.shape.rank())) << tensor.name;
     EXPECT_EQ(trace.values(tensor.name).shape(), tensor.shape) << tensor.name;
