@@ -153,6 +153,10 @@ std::string option_table(std::span<const Option> options) {
   for (const Option& option : options) {
     std::string line = "  --" + std::string(option.name);
     if (!option.value.empty()) line.append(" ").append(option.value);
+    if (line.size() >= kHelpColumn) {  // the help begins a line of its own
+      table.append(line).append("\n");
+      line.clear();
+    }
     line.resize(kHelpColumn, ' ');
     table.append(line).append(option.help).append("\n");
   }

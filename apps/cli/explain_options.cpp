@@ -41,6 +41,16 @@ constexpr std::array<Option, 18> kExplainTable = {{
 }
 
 // "7", "3-5": into steps; anything else is a name.
+void read_cell(const Arguments& arguments, ExplainOptions& options) {
+  options.cell = arguments.text("cell");
+  if (!options.cell) return;
+  try {
+    explain::check_cell(*options.cell);
+  } catch (const Error& error) {
+    throw error.with_kind(ErrorKind::usage);
+  }
+}
+
 void read_only(const Arguments& arguments, ExplainOptions& options) {
   const auto only = arguments.text("only");
   if (!only) return;
@@ -123,7 +133,7 @@ ExplainOptions read_explain_options(const Session& session) {
     safetensors_path(arguments, "out");
   }
   read_only(arguments, options);
-  options.cell = arguments.text("cell");
+  read_cell(arguments, options);
   if (const auto layers = arguments.text("layers")) {
     for (const int64_t layer : integers_of(arguments.source("layers"), *layers, {0, 9999})) {
       options.layers.insert(layer);

@@ -71,7 +71,10 @@ Explained explain_run(const Explaining& work, const WorkedTraining* training) {
       explain::trace_model(work.threads, model, work.subject.input, {.layers = layers_shown(work)}),
       {},
       {}};
-  if (work.options.cell && !work.options.backward) return run;
+  if (work.options.cell && !work.options.backward) {
+    if (work.options.cell->starts_with("variant.")) explain::add_variants(run.trace, model);
+    return run;
+  }
   run.variants = asked_variants(work, run.trace);
   run.heads = explain::head_statistics(run.trace);
   run.says = work.subject.says(work.threads);

@@ -38,6 +38,7 @@ void prepare_process() {
     if (open("/dev/null", file == STDERR_FILENO ? O_WRONLY : O_RDONLY) < 0) _exit(1);
   }
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is an error of the write
   handle(SIGINT);
   handle(SIGTERM);
 }

@@ -136,7 +136,8 @@ Request read_request(std::span<char* const> words) {
   }
   if (!word) {
     // The first minute, in any language and with any seed; it is to be read, not to be parsed.
-    if (!request.arguments.has("json")) return request;
+    const bool asks = request.arguments.has("help") || request.arguments.has("version");
+    if (asks || !request.arguments.has("json")) return request;
     throw Error(ErrorKind::usage, "command", "", "is missing; `headlight --help` lists all");
   }
   request.command = &command_called(*word);

@@ -1,10 +1,13 @@
 // `headlight train`: from data to a model in a folder that others can open.
 #include <algorithm>
 #include <cmath>
+#include <exception>
+#include <optional>
 
 #include "apps/cli/exact_match.h"
 #include "apps/cli/interruption.h"
 #include "apps/cli/program.h"
+#include "apps/cli/run_lock.h"
 #include "apps/cli/train_report.h"
 #include "apps/cli/train_setup.h"
 #include "headlight/infer/infer.h"
@@ -89,20 +92,29 @@ class Training {
     TrainReport report(session_, settings_, folder_, trainer_.progress().step);
     announce(report);
     const Uninterrupted until_saved;
+    std::exception_ptr untold;  // nobody can be told any more: the run is saved before it ends
+    const auto tell = [&](const auto& say) {
+      try {
+        if (!untold) say();
+      } catch (...) {
+        untold = std::current_exception();
+      }
+    };
     const train::LoopEvents events{
-        .step = [&](const train::StepResult& result) { report.step(result); },
+        .step = [&](const train::StepResult& result) { tell([&] { report.step(result); }); },
         .evaluation =
             [&](int64_t step, double loss) {
-              report.evaluation(step, loss, session_.talkative ? sample() : "");
+              tell([&] { report.evaluation(step, loss, session_.talkative ? sample() : ""); });
             },
-        .saving = [&](int64_t step) { report.saving(step); },
-        .checkpoint = [&](int64_t step) { report.checkpoint(step); },
-        .interrupted = [&] { return until_saved.is_signalled(); }};
+        .saving = [&](int64_t step) { tell([&] { report.saving(step); }); },
+        .checkpoint = [&](int64_t step) { tell([&] { report.checkpoint(step); }); },
+        .interrupted = [&] { return untold || until_saved.is_signalled(); }};
     const train::Outcome outcome = train::run_loop(trainer_, checkpoints_,
                                                    {.max_iters = settings_.max_iters,
                                                     .eval_interval = settings_.eval_interval,
                                                     .patience = settings_.patience},
                                                    events);
+    if (untold) std::rethrow_exception(untold);
     if (outcome == train::Outcome::interrupted) {
       say_saved();
       return;
@@ -190,6 +202,7 @@ class Training {
 void run_train(Session& session) {
   const auto folder = session.arguments.text("out");
   if (!folder) throw Error(ErrorKind::usage, "--out", "", "is missing: --out DIR");
+  std::optional<RunLock> lock(*folder);
   const auto before = earlier_run(session, *folder, session.arguments.has("resume"));
   const TrainSettings settings =
       read_train_settings(session.arguments, session.files, before ? &*before : nullptr);
@@ -199,6 +212,7 @@ void run_train(Session& session) {
   TrainSetup setup = make_train_setup(session.files, settings);
   if (before) check_data(*before, setup, run_file(*folder));
   begin_folder(session, *folder, setup, run);
+  if (!before) lock.emplace(*folder);  // it may be new
   Training(session, settings, setup, *folder).run();
 }
 

@@ -55,7 +55,28 @@ std::string of_one_head(const TracedTensor& tensor, const std::vector<int64_t>& 
   return text + "]";
 }
 
+// "logits[3,5]" taken apart.
+struct CellWords {
+  std::string_view name;
+  std::vector<int64_t> index;
+};
+
+CellWords cell_words(std::string_view text) {
+  const size_t open = text.find('[');
+  if (open == std::string_view::npos || !text.ends_with(']')) {
+    refuse_cell(text,
+                "a name and numbers in brackets are expected, e.g. "
+                "encoder.0.self.head.2.scores[3,5]");
+  }
+  std::optional<std::vector<int64_t>> index =
+      numbers(text.substr(open + 1, text.size() - open - 2));
+  if (!index) refuse_cell(text, "whole numbers with commas are expected in the brackets");
+  return {text.substr(0, open), *std::move(index)};
+}
+
 }  // namespace
+
+void check_cell(std::string_view text) { cell_words(text); }
 
 TensorSelection parse_tensor(const Trace& trace, std::string_view name) {
   constexpr std::string_view kHead = ".head.";
@@ -77,34 +98,27 @@ TensorSelection parse_tensor(const Trace& trace, std::string_view name) {
 }
 
 CellReference parse_cell(const Trace& trace, std::string_view text) {
-  const size_t open = text.find('[');
-  if (open == std::string_view::npos || !text.ends_with(']')) {
-    refuse_cell(text,
-                "a name and numbers in brackets are expected, e.g. "
-                "encoder.0.self.head.2.scores[3,5]");
-  }
-  const TensorSelection selection = parse_tensor(trace, text.substr(0, open));
+  CellWords words = cell_words(text);
+  std::vector<int64_t>& index = words.index;
+  const TensorSelection selection = parse_tensor(trace, words.name);
   const TracedTensor& tensor = trace.at(selection.name);
-  std::optional<std::vector<int64_t>> index =
-      numbers(text.substr(open + 1, text.size() - open - 2));
-  if (!index) refuse_cell(text, "whole numbers with commas are expected in the brackets");
   const size_t rank = static_cast<size_t>(tensor.shape.rank()) - (selection.head >= 0 ? 1 : 0);
-  const bool left_out = has_batch(tensor) && tensor.shape[0] == 1 && index->size() + 1 == rank;
-  if (left_out) index->insert(index->begin(), 0);
-  if (index->size() != rank) {
-    refuse_cell(text, std::to_string(index->size()) + " numbers for " + selection.name +
+  const bool left_out = has_batch(tensor) && tensor.shape[0] == 1 && index.size() + 1 == rank;
+  if (left_out) index.insert(index.begin(), 0);
+  if (index.size() != rank) {
+    refuse_cell(text, std::to_string(index.size()) + " numbers for " + selection.name +
                           ", whose shape is " + tensor.shape.text() +
-                          (selection.head < 0 ? of_one_head(tensor, *index) : ""));
+                          (selection.head < 0 ? of_one_head(tensor, index) : ""));
   }
-  if (selection.head >= 0) index->insert(index->begin() + tensor.head_axis(), selection.head);
-  for (size_t axis = 0; axis < index->size(); ++axis) {
+  if (selection.head >= 0) index.insert(index.begin() + tensor.head_axis(), selection.head);
+  for (size_t axis = 0; axis < index.size(); ++axis) {
     const int64_t size = tensor.shape[static_cast<int>(axis)];
-    if ((*index)[axis] >= 0 && (*index)[axis] < size) continue;
-    refuse_cell(text, "index " + std::to_string((*index)[axis]) + " is not within 0 and " +
+    if (index[axis] >= 0 && index[axis] < size) continue;
+    refuse_cell(text, "index " + std::to_string(index[axis]) + " is not within 0 and " +
                           std::to_string(size - 1) + ", the shape of " + selection.name + " is " +
                           tensor.shape.text());
   }
-  return {selection.name, *std::move(index)};
+  return {selection.name, std::move(index)};
 }
 
 std::string cell_text(const Trace& trace, const CellReference& cell) {

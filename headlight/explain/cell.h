@@ -22,6 +22,8 @@ struct CellReference {
 // cells too: "shared.weight[5,0]". Throws Error(bad_input): the nearest name for an unknown one,
 // the shape for an index out of range or of the wrong length, and what is expected for the rest.
 CellReference parse_cell(const Trace& trace, std::string_view text);
+// Throws as parse_cell does for what is no name of a cell in any trace.
+void check_cell(std::string_view text);
 // The short form, which parse_cell reads back.
 std::string cell_text(const Trace& trace, const CellReference& cell);
 

@@ -221,6 +221,13 @@ TEST(Explain, of_an_encoder_tells_what_could_stand_at_each_place) {
   EXPECT_EQ(told.output.find("--target"), std::string::npos);
 }
 
+TEST(Explain, answers_cells_of_variants) {
+  const ProgramRun told = explain(
+      {"--text", kText, "--cell", "variant.scale.none.encoder.0.self.scaled_scores[0,0,0,0]"});
+  EXPECT_EQ(told.code, 0) << told.errors;
+  expect_has(told.output, "variant.scale.none.encoder.0.self.head.0.scaled_scores[0,0] = ");
+}
+
 struct WrongUse {
   std::vector<std::string> arguments;
   int code;
@@ -249,9 +256,9 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUse{{"--text", kText, "--cell", "encoder.0.self.head.0.scores[9,9]"}, 3, "7, 7]"},
         WrongUse{{"--text", kText, "--cell", "encoder.0.self.head.7.scores[0,0]"}, 3, "head"},
         WrongUse{{"--text", kText, "--cell", "encoder.0.self.scorse[0,0]"}, 3, "scores"},
-        WrongUse{{"--text", kText, "--cell", "encoder.0.self.scores"}, 3, "cell"},
-        WrongUse{{"--text", kText, "--cell", "logits[0"}, 3, "cell"},
-        WrongUse{{"--text", kText, "--cell", "logits[a,b]"}, 3, "cell"},
+        WrongUse{{"--text", kText, "--cell", "encoder.0.self.scores"}, 2, "cell"},
+        WrongUse{{"--text", kText, "--cell", "logits[0"}, 2, "cell"},
+        WrongUse{{"--text", kText, "--cell", "logits[a,b]"}, 2, "cell"},
         WrongUse{{"--text", kText, "--cell", "logits[0,-1]"}, 3, "cell"},
         WrongUse{{"--text", kText, "--only", "15"}, 2, "--only"},
         WrongUse{{"--text", kText, "--only", "5-3"}, 2, "before the first"},

@@ -30,6 +30,7 @@ TEST_F(Streams, say_what_can_be_done) {
 
 TEST_F(Streams, show_version_and_help) {
   EXPECT_TRUE(run_program({"--version"}).output.starts_with("headlight "));
+  EXPECT_TRUE(run_program({"--version", "--json"}).output.starts_with("headlight "));
   EXPECT_EQ(run_program({"help"}).output, run_program({"--help"}).output);
   const ProgramRun help = run_program({"attend", "-h"});
   EXPECT_EQ(help.code, 0);

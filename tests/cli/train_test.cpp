@@ -1,8 +1,12 @@
 // `headlight train`: what it says, what it leaves, how it is resumed, which setting counts.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <set>
 
 #include "tests/cli/train_runs.h"
@@ -319,6 +323,35 @@ TEST_F(Training, stops_when_nobody_can_be_told) {
   const Words words = small_copy(folder_ / "run") + Words{"--json"};
   expect_one_line(run_program(words, {.output_path = "/dev/full"}), 4, "standard output");
   EXPECT_EQ(run_program(words + Words{"--resume"}).code, 0);
+}
+
+TEST_F(Training, is_saved_when_its_reader_goes_away) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe2(pipe_ends, O_CLOEXEC), 0);
+  Words words = small_copy(folder_ / "run", 1'000'000);
+  *std::next(std::ranges::find(words, "--eval_interval")) = "1000000";  // no checkpoint till then
+  Program running(words + Words{"--json", "--log_interval", "1"}, {.output_file = pipe_ends[1]});
+  close(pipe_ends[1]);
+  std::string read_bytes(2000, '\0');  // the start and some steps
+  size_t count = 0;
+  while (count < read_bytes.size()) {
+    const ssize_t more = read(pipe_ends[0], read_bytes.data() + count, read_bytes.size() - count);
+    ASSERT_GT(more, 0);
+    count += static_cast<size_t>(more);
+  }
+  close(pipe_ends[0]);
+  EXPECT_EQ(running.finish().code, 1);
+  EXPECT_NE(folder_.get("run/checkpoint/manifest.json"), "");  // what was done is not lost
+}
+
+TEST_F(Training, is_alone_in_its_folder) {
+  const std::string out = folder_ / "run";
+  std::filesystem::create_directory(out);
+  const int other = open(out.c_str(), O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(flock(other, LOCK_EX), 0);
+  expect_one_line(run_program(small_copy(out)), 1, "another process is training there");
+  close(other);
+  EXPECT_EQ(run_program(small_copy(out) + Words{"--resume"}).code, 0);
 }
 
 }  // namespace
