@@ -40,7 +40,7 @@ class AdditiveForward {
   void attend_block(int64_t b, int64_t first, float* tile_keys) const {
     const int64_t end = std::min(shape_.queries, first + kAdditiveRows);
     const int64_t live = std::clamp(live_queries(shape_, problem_.mask, b), first, end);
-    const KeyInterval keys = visible_keys(shape_, problem_.mask, b, first, live - first);
+    const KeyInterval keys = seen_keys(shape_, problem_.mask, b, first, live - first).any;
     RowStates<kAdditiveRows> states(end - first);
     for (int64_t i = first; i < end; ++i) {
       float* output = outputs_.output.row(b, 0, i);

@@ -59,7 +59,7 @@ class AdditiveBackward {
     float* tile_values = tile_keys + kKeyTile * shape_.key_width;  // (value_width x kKeyTile)
     float* deltas = tile_values + kKeyTile * shape_.value_width;   // (queries,): g dO . O
     const int64_t live = live_queries(shape_, problem_.mask, b);
-    const KeyInterval keys = visible_keys(shape_, problem_.mask, b, 0, live);
+    const KeyInterval keys = seen_keys(shape_, problem_.mask, b, 0, live).any;
     for (int64_t i = 0; i < live; ++i) {
       deltas[i] = gate_of(problem_, b, 0) * output_product(problem_, outputs_, d_output_, b, 0, i);
     }

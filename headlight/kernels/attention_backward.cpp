@@ -102,7 +102,7 @@ class Backward {
   void pack_keys_and_values() {
     for (int64_t b = 0; b < shape_.batch; ++b) {
       needed_.push_back(
-          visible_keys(shape_, problem_.mask, b, 0, live_queries(shape_, problem_.mask, b)));
+          seen_keys(shape_, problem_.mask, b, 0, live_queries(shape_, problem_.mask, b)).any);
     }
     execution_.threads.parallel_for(
         shape_.batch * shape_.kv_heads * tiles_, [&](int64_t index, int) {
@@ -208,8 +208,8 @@ class Backward {
   void tile_block(int64_t b, int64_t h, int64_t tile, int64_t first, int64_t rows,
                   const QuerySide& side, float* d_keys, float* d_values) const {
     const int64_t head = b * shape_.kv_heads + h / (shape_.heads / shape_.kv_heads);
-    const KeyInterval keys = visible_keys(shape_, problem_.mask, b, first, rows);
-    if (!touches(keys, tile)) return;
+    const SeenKeys keys = seen_keys(shape_, problem_.mask, b, first, rows);
+    if (!touches(keys.any, tile)) return;
     float* weights = d_values + kKeyTile * value_padded_;
     float* d_scores = weights + kBackwardRows * kKeyTile;
     const ScoreStrip strip =
@@ -241,7 +241,7 @@ class Backward {
   // Fills `weights` with f P (g is in dO already) and `d_scores` with dS for one block of rows and
   // one key tile.
   ScoreStrip score_gradients(int64_t b, int64_t h, int64_t tile, int64_t first, int64_t rows,
-                             KeyInterval keys, const QuerySide& side, float* weights,
+                             const SeenKeys& keys, const QuerySide& side, float* weights,
                              float* d_scores) const {
     const int64_t head = b * shape_.kv_heads + h / (shape_.heads / shape_.kv_heads);
     ScoreStrip strip{.b = b,
@@ -300,8 +300,8 @@ void Backward::bias_rows(int64_t b, int64_t h, int64_t first, int64_t rows, int 
   load_rows(b, h, first, rows, side);
   float* weights = worker_scratch(worker) + side_size_ + kKeyTile * (key_padded_ + value_padded_);
   float* d_scores = weights + kBackwardRows * kKeyTile;
-  const KeyInterval keys = visible_keys(shape_, problem_.mask, b, first, rows);
-  for (int64_t tile = keys.first / kKeyTile; tile * kKeyTile < keys.last; ++tile) {
+  const SeenKeys keys = seen_keys(shape_, problem_.mask, b, first, rows);
+  for (int64_t tile = keys.any.first / kKeyTile; tile * kKeyTile < keys.any.last; ++tile) {
     const ScoreStrip strip =
         score_gradients(b, h, tile, first, rows, keys, side, weights, d_scores);
     for (int64_t r = 0; r < rows; ++r)

@@ -48,7 +48,7 @@ class Forward {
     allocate();
     for (int64_t b = 0; b < shape_.batch; ++b) {
       needed_.push_back(
-          visible_keys(shape_, problem_.mask, b, 0, live_queries(shape_, problem_.mask, b)));
+          seen_keys(shape_, problem_.mask, b, 0, live_queries(shape_, problem_.mask, b)).any);
     }
     if (whole_heads_) {
       execution_.threads.parallel_for(
@@ -139,22 +139,28 @@ class Forward {
     float* query = sums + kQueryBlock * value_padded_;
     RowStates<kQueryBlock> states(end - first);
     std::fill(sums, sums + (end - first) * value_padded_, 0.0f);
-    const KeyInterval keys = visible_keys(shape_, problem_.mask, b, first, live - first);
-    prefetch_rows(b, h, first);
-    if (keys.first < keys.last) {
+    const SeenKeys keys = seen_keys(shape_, problem_.mask, b, first, live - first);
+    if (keys.any.first < keys.any.last) {
       pack_row_groups(problem_.query.row(b, h, first), problem_.query.row_stride, live - first,
                       shape_.key_width, query);
-      for (int64_t tile = keys.first / kKeyTile; tile * kKeyTile < keys.last; ++tile) {
-        const int64_t step = sees_all(b, first, live, tile) ? kStripRows : kTileRows;
+      const int64_t first_tile = keys.any.first / kKeyTile;
+      for (int64_t tile = first_tile; tile * kKeyTile < keys.any.last; ++tile) {
+        // Short strips fit the edge of what is seen more closely.
+        const bool whole =
+            keys.all.first <= tile * kKeyTile && keys.all.last >= (tile + 1) * kKeyTile;
+        const int64_t step = whole ? kStripRows : kTileRows;
         for (int64_t row = first; row < live; row += step) {
+          const int64_t rows = std::min(step, live - row);
+          if (tile == first_tile) prefetch_rows(b, h, row, rows);
           attend_strip({.b = b,
                         .h = h,
                         .first_row = row,
-                        .rows = std::min(step, live - row),
+                        .rows = rows,
                         .query = query + (row - first) * shape_.key_width,
                         .keys = head.keys + tile * kKeyTile * shape_.key_width,
                         .scores = scores},
-                       tile, head, row - first, states, sums + (row - first) * value_padded_);
+                       tile, whole ? keys : seen_keys(shape_, problem_.mask, b, row, rows), head,
+                       row - first, states, sums + (row - first) * value_padded_);
         }
       }
     }
@@ -164,14 +170,14 @@ class Forward {
     }
   }
 
-  // A head's rows lie too far apart for the processor to foresee them, so what this block writes
-  // and what the next one reads is fetched ahead.
-  void prefetch_rows(int64_t b, int64_t h, int64_t first) const {
-    const int64_t next = std::min(shape_.queries, first + kQueryBlock);
-    for (int64_t i = first; i < next; ++i)
+  // A head's rows lie too far apart for the processor to foresee them, so where these rows' results
+  // go and what the next block's rows bring is fetched ahead.
+  void prefetch_rows(int64_t b, int64_t h, int64_t first, int64_t rows) const {
+    for (int64_t i = first; i < first + rows; ++i) {
       prefetch_row(outputs_.output.row(b, h, i), shape_.value_width);
-    for (int64_t i = next; i < std::min(shape_.queries, next + kQueryBlock); ++i)
-      prefetch_row(problem_.query.row(b, h, i), shape_.key_width);
+      if (i + kQueryBlock < shape_.queries)
+        prefetch_row(problem_.query.row(b, h, i + kQueryBlock), shape_.key_width);
+    }
   }
 
   static void prefetch_row(const float* row, int64_t count) {
@@ -179,21 +185,10 @@ class Forward {
     for (int64_t c = 0; c < count; c += kLine) hwy::Prefetch(row + c);
   }
 
-  // Whether the first and the last row see the whole tile: if not, short strips fit the edge of
-  // what is seen more closely.
-  bool sees_all(int64_t b, int64_t first, int64_t last, int64_t tile) const {
-    const KeyInterval top = visible_keys(shape_, problem_.mask, b, first),
-                      bottom = visible_keys(shape_, problem_.mask, b, last - 1);
-    return std::max(top.first, bottom.first) <= tile * kKeyTile &&
-           std::min(top.last, bottom.last) >= (tile + 1) * kKeyTile;
-  }
-
   // One strip of rows, from the block's row `first` on, against one key tile.
-  void attend_strip(ScoreStrip strip, int64_t tile, const PackedHead& head, int64_t first,
-                    RowStates<kQueryBlock>& states, float* sums) const {
-    const KeyInterval keys =
-        visible_keys(shape_, problem_.mask, strip.b, strip.first_row, strip.rows);
-    if (keys.first >= (tile + 1) * kKeyTile || keys.last <= tile * kKeyTile) return;
+  void attend_strip(ScoreStrip strip, int64_t tile, const SeenKeys& keys, const PackedHead& head,
+                    int64_t first, RowStates<kQueryBlock>& states, float* sums) const {
+    if (keys.any.first >= (tile + 1) * kKeyTile || keys.any.last <= tile * kKeyTile) return;
     set_columns(strip, tile, keys);
     float factors[kStripRows + kLanes] = {};
     score_strip(problem_, strip, ScoreStage::masked, factors);
@@ -203,7 +198,7 @@ class Forward {
       states.exponentiate(first + r, factors[r], strip.begin, strip.end, row);
       drop_weights(problem_, strip.row(r), row);
     }
-    add_values(strip, keys, head, factors, sums);
+    add_values(strip, keys.any, head, factors, sums);
   }
 
   // sums = factors * sums + weights * values, over the keys of the strip that anyone of its rows

@@ -38,17 +38,25 @@ inline KeyInterval visible_keys(const AttentionShape& shape, const AttentionMask
   return keys;
 }
 
-// The smallest interval that holds those of rows [row, row + count).
-inline KeyInterval visible_keys(const AttentionShape& shape, const AttentionMask& mask, int64_t b,
-                                int64_t row, int64_t count) {
-  KeyInterval all{shape.keys, 0};
+// What rows see together.
+struct SeenKeys {
+  KeyInterval any;  // the smallest interval that holds what each row sees
+  KeyInterval all;  // what every row sees
+};
+
+inline SeenKeys seen_keys(const AttentionShape& shape, const AttentionMask& mask, int64_t b,
+                          int64_t row, int64_t count) {
+  SeenKeys seen{{shape.keys, 0}, {0, shape.keys}};
   for (int64_t i = row; i < row + count; ++i) {
     const KeyInterval keys = visible_keys(shape, mask, b, i);
+    seen.all.first = std::max(seen.all.first, keys.first);
+    seen.all.last = std::min(seen.all.last, keys.last);
     if (keys.first >= keys.last) continue;
-    all.first = std::min(all.first, keys.first);
-    all.last = std::max(all.last, keys.last);
+    seen.any.first = std::min(seen.any.first, keys.first);
+    seen.any.last = std::max(seen.any.last, keys.last);
   }
-  return all.first < all.last ? all : KeyInterval{0, 0};
+  if (seen.any.last <= seen.any.first) seen.any = {0, 0};
+  return seen;
 }
 
 }  // namespace headlight::kernels

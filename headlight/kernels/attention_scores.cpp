@@ -53,7 +53,7 @@ class Scores {
                        .scores = scores};
       pack_row_groups(problem_.query.row(request_.batch, request_.head, first),
                       problem_.query.row_stride, strip.rows, shape.key_width, group);
-      set_columns(strip, tile, {0, shape.keys});
+      set_columns(strip, tile, {{0, shape.keys}, {}});
       const bool weights = request_.stage == ScoreStage::weights;
       score_strip(problem_, strip, weights ? ScoreStage::masked : request_.stage);
       for (int64_t r = 0; r < strip.rows; ++r) write_row(strip, r, weights);

@@ -141,6 +141,7 @@ struct ScoreStrip {
   int64_t first_row = 0, rows = 0;
   int64_t first_key = 0;
   int64_t begin = 0, end = 0;
+  KeyInterval seen_by_all = {};
   const float* query = nullptr;  // from first_row on, by pack_row_groups
   const float* keys = nullptr;   // the panels of the tile
   float* scores = nullptr;
@@ -148,11 +149,12 @@ struct ScoreStrip {
   StripRow row(int64_t r) const { return {b, h, first_row + r, first_key, begin, end}; }
 };
 
-// Restricts a strip over tile `tile` to the columns that hold keys of the interval.
-HWY_INLINE void set_columns(ScoreStrip& strip, int64_t tile, KeyInterval keys) {
+// Restricts a strip over tile `tile` to the columns that hold keys some row may see.
+HWY_INLINE void set_columns(ScoreStrip& strip, int64_t tile, const SeenKeys& keys) {
   strip.first_key = tile * kKeyTile;
-  strip.begin = round_down(std::max<int64_t>(keys.first - strip.first_key, 0), kColumnUnit);
-  strip.end = round_up(std::min(keys.last - strip.first_key, kKeyTile), kColumnUnit);
+  strip.begin = round_down(std::max<int64_t>(keys.any.first - strip.first_key, 0), kColumnUnit);
+  strip.end = round_up(std::min(keys.any.last - strip.first_key, kKeyTile), kColumnUnit);
+  strip.seen_by_all = keys.all;
 }
 
 // c * tanh(s / c) of one row.
@@ -186,16 +188,20 @@ inline void score_strip(const AttentionProblem& problem, const ScoreStrip& s, Sc
   if (stage == ScoreStage::raw) return;
   const AttentionMask& mask = problem.mask;
   const bool element_masks = mask.bias || mask.keep || mask.forbid;
+  const auto seen = [&](KeyInterval keys) {
+    return !element_masks && keys.first <= s.first_key + s.begin &&
+           keys.last >= s.first_key + s.end;
+  };
+  const bool all_seen = stage != ScoreStage::masked || seen(s.seen_by_all);
   for (int64_t r = 0; r < s.rows; ++r) {
     float* row = s.scores + r * kKeyTile;
     float row_largest = scale_row(problem.scale, s.begin, s.end, row);
     const bool cap = problem.softcap > 0 && stage != ScoreStage::scaled;
     if (cap) cap_row(problem.softcap, s.begin, s.end, row);
     bool masked = false;
-    if (stage == ScoreStage::masked) {
+    if (!all_seen) {
       const KeyInterval keys = visible_keys(problem.shape, mask, s.b, s.first_row + r);
-      masked =
-          element_masks || keys.first > s.first_key + s.begin || keys.last < s.first_key + s.end;
+      masked = !seen(keys);
       if (masked) mask_row(problem, s.row(r), keys, row);
     }
     if (largest) largest[r] = cap || masked ? largest_score(row, s.begin, s.end) : row_largest;
