@@ -44,8 +44,13 @@ bool switched_on(const std::string& variable, std::string_view text) {
 
 }  // namespace
 
-void Arguments::set(std::string_view name, std::string text, std::string source) {
-  values_[std::string(name)] = {std::move(text), std::move(source)};
+void Arguments::set(std::string_view name, GivenValue value) {
+  values_[std::string(name)] = std::move(value);
+}
+
+void Arguments::drop(std::string_view name) {
+  const auto found = values_.find(name);
+  if (found != values_.end()) values_.erase(found);
 }
 
 std::optional<std::string> Arguments::text(std::string_view name) const {
@@ -108,7 +113,7 @@ void ArgumentParser::read_option(Arguments& arguments, std::span<const Option> k
   if (arguments.has(name)) throw Error(ErrorKind::usage, typed, "", "is given twice");
   std::optional<std::string> attached;
   if (equals < word.size()) attached = word.substr(equals + 1);
-  arguments.set(name, value_of(*option, std::move(attached)), "--" + name);
+  arguments.set(name, {value_of(*option, std::move(attached)), "--" + name});
 }
 
 std::string ArgumentParser::value_of(const Option& option, std::optional<std::string> attached) {
@@ -128,10 +133,22 @@ std::string ArgumentParser::value_of(const Option& option, std::optional<std::st
   return *std::move(attached);
 }
 
-void refuse_together(const Arguments& arguments, std::string_view option, std::string_view other) {
+void exclude(Arguments& arguments, std::string_view option, std::string_view other,
+             std::string_view why) {
   if (!arguments.has(option) || !arguments.has(other)) return;
+  const Level level = arguments.level(option), beside = arguments.level(other);
+  if (level != beside) return arguments.drop(level > beside ? option : other);
+  throw Error(level < Level::file ? ErrorKind::usage : ErrorKind::bad_input,
+              arguments.source(option), "",
+              why.empty() ? "has no meaning with " + arguments.source(other) : std::string(why));
+}
+
+void require_option(Arguments& arguments, std::string_view option, std::string_view needed,
+                    std::string_view what_for) {
+  if (!arguments.has(option) || arguments.has(needed)) return;
+  if (arguments.level(option) != Level::command_line) return arguments.drop(option);
   throw Error(ErrorKind::usage, arguments.source(option), "",
-              "has no meaning with " + arguments.source(other));
+              "needs --" + std::string(needed) + ", " + std::string(what_for));
 }
 
 void read_environment(Arguments& arguments, std::span<const Option> known) {
@@ -142,7 +159,7 @@ void read_environment(Arguments& arguments, std::span<const Option> known) {
     if (text == nullptr) continue;
     const bool is_flag = option.value.empty();
     if (is_flag ? switched_on(variable, text) : *text != '\0') {
-      arguments.set(option.name, is_flag ? "" : text, variable);
+      arguments.set(option.name, {is_flag ? "" : text, variable, Level::environment});
     }
   }
 }

@@ -20,11 +20,21 @@ struct Option {
   std::string_view help;
 };
 
+// Where a value comes from, the weightiest first.
+enum class Level { command_line, environment, file, run, preset };
+
+struct GivenValue {
+  std::string text;
+  std::string source;  // how it was given, for errors: "--threads" or "HEADLIGHT_THREADS"
+  Level level = Level::command_line;
+};
+
 // The values given. Reading one checks it and throws Error(usage).
 class Arguments {
  public:
-  // `source` is how the value was given, for errors: "--threads" or "HEADLIGHT_THREADS".
-  void set(std::string_view name, std::string text, std::string source);
+  void set(std::string_view name, GivenValue value);
+  // As if it had not been given.
+  void drop(std::string_view name);
 
   bool has(std::string_view name) const { return values_.contains(name); }
   std::optional<std::string> text(std::string_view name) const;
@@ -34,17 +44,15 @@ class Arguments {
   std::string choice(std::string_view name, std::span<const std::string_view> choices) const;
   // How the value was given, or "--name" when it was not.
   std::string source(std::string_view name) const;
+  // Where it was given; it must have been.
+  Level level(std::string_view name) const { return values_.find(name)->second.level; }
 
   const std::string& command() const { return command_; }
   void set_command(std::string_view command) { command_ = command; }
 
  private:
-  struct Given {
-    std::string text;
-    std::string source;
-  };
   std::string command_;
-  std::map<std::string, Given, std::less<>> values_;
+  std::map<std::string, GivenValue, std::less<>> values_;
 };
 
 // Takes words off the front of the command line.
@@ -65,8 +73,16 @@ class ArgumentParser {
   bool options_ended_ = false;  // after a lone "--"
 };
 
-// Throws Error(usage) when both options are given.
-void refuse_together(const Arguments& arguments, std::string_view option, std::string_view other);
+// For two options that exclude each other: the one of less weight is dropped, so that what is typed
+// beats a variable. On the same level they contradict each other: throws Error(usage) for `option`,
+// Error(bad_input) when a file says so; `why` is that it has no meaning with the other, unless
+// given.
+void exclude(Arguments& arguments, std::string_view option, std::string_view other,
+             std::string_view why = {});
+// An option that asks for another: without it, what is typed is Error(usage), ended by `what_for`,
+// and a variable is dropped.
+void require_option(Arguments& arguments, std::string_view option, std::string_view needed,
+                    std::string_view what_for);
 
 // HEADLIGHT_<NAME> for each option that the command line left open. For a flag, 1, true, yes and on
 // set it; 0, false, no, off and nothing leave it. There is none for help and version.

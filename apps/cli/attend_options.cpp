@@ -41,11 +41,6 @@ constexpr Option kAttendTable[] = {
 
 constexpr int64_t kMostHeads = 1'000'000;
 
-[[noreturn]] void refuse_option(const std::string& option, std::string_view where,
-                                std::string_view why) {
-  throw Error(ErrorKind::usage, option, where, why);
-}
-
 std::optional<IntegersOrPlace> integers_or_place(const Arguments& arguments,
                                                  std::string_view option, Range<int64_t> range) {
   const auto text = arguments.text(option);
@@ -60,45 +55,45 @@ std::optional<nn::AttentionLayout> layout_of(const Arguments& arguments) {
   return nn::attention_layout(arguments.choice("layout", kLayouts));
 }
 
-void check_additive(const Arguments& arguments, const AttendOptions& options) {
-  if (!options.additive) return;
+void settle_additive(Arguments& arguments) {
   require_option(arguments, "scoring", "weights",
                  "which holds W_q.weight, W_k.weight and w_v.weight");
   for (const char* option : {"scale", "softcap", "layout"}) {
-    if (arguments.has(option))
-      refuse_option(arguments.source(option), "", "has no meaning with --scoring additive");
+    exclude(arguments, option, "scoring", "has no meaning with --scoring additive");
   }
   for (const char* option : {"heads", "kv-heads"}) {
-    if (arguments.has(option) && arguments.text(option) != "1") {
-      refuse_option(arguments.source(option), *arguments.text(option),
-                    "additive scoring has one head");
-    }
+    const std::string heads = arguments.text(option).value_or("1");
+    if (heads == "1") continue;
+    exclude(arguments, option, "scoring", "is " + heads + ", additive scoring has one head");
   }
 }
 
-void check_together(const Arguments& arguments, const AttendOptions& options) {
+// Which of the options count.
+void settle_attend_options(Arguments& arguments) {
   if (!arguments.has("query")) {
-    refuse_option("--query", "",
-                  "is missing: a file of queries, e.g. headlight attend --query x.npy");
+    throw Error(ErrorKind::usage, "--query", "",
+                "is missing: a file of queries, e.g. headlight attend --query x.npy");
   }
   require_option(arguments, "grads", "grad-out", "the gradient of the output to go back from");
   require_option(arguments, "grad-out", "grads", "where the gradients go");
   require_option(arguments, "layout", "weights", "whose layout it is");
-  check_additive(arguments, options);
-  if (options.heads && options.kv_heads && *options.heads % *options.kv_heads != 0) {
-    refuse_option(arguments.source("kv-heads"), std::to_string(*options.kv_heads),
-                  "must divide the " + std::to_string(*options.heads) + " heads");
-  }
-  check_outputs_differ({options.out, options.trace, options.grads});
+  if (arguments.text("scoring") == "additive") settle_additive(arguments);
+}
+
+void check_head_counts(const Arguments& arguments, const AttendOptions& options) {
+  if (!options.heads || !options.kv_heads || *options.heads % *options.kv_heads == 0) return;
+  throw Error(ErrorKind::usage, arguments.source("kv-heads"), std::to_string(*options.kv_heads),
+              "must divide the " + std::to_string(*options.heads) + " heads");
 }
 
 }  // namespace
 
 constinit const std::span<const Option> kAttendOptions = kAttendTable;
 
-AttendOptions read_attend_options(const Arguments& arguments) {
+AttendOptions read_attend_options(Arguments& arguments) {
   constexpr double kLargest = std::numeric_limits<float>::max();
   constexpr std::array<std::string_view, 2> kScorings = {"dot", "additive"};
+  settle_attend_options(arguments);
   AttendOptions options;
   options.query = array_place(arguments, "query").value_or("");
   options.key = array_place(arguments, "key");
@@ -125,7 +120,8 @@ AttendOptions read_attend_options(const Arguments& arguments) {
   options.trace = safetensors_path(arguments, "trace");
   options.grad_out = array_place(arguments, "grad-out");
   options.grads = safetensors_path(arguments, "grads");
-  check_together(arguments, options);
+  check_head_counts(arguments, options);
+  check_outputs_differ({options.out, options.trace, options.grads});
   return options;
 }
 

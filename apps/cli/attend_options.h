@@ -48,6 +48,6 @@ struct AttendOptions {
 extern const std::span<const Option> kAttendOptions;
 
 // Throws Error(usage).
-AttendOptions read_attend_options(const Arguments& arguments);
+AttendOptions read_attend_options(Arguments& arguments);
 
 }  // namespace headlight::cli

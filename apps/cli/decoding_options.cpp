@@ -1,11 +1,9 @@
 // Ranges of options, members of results.
 #include "apps/cli/decoding_options.h"
 
-#include "apps/cli/places.h"
-
 namespace headlight::cli {
 
-std::optional<infer::SearchOptions> read_search_options(const Arguments& arguments) {
+std::optional<infer::SearchOptions> read_search_options(Arguments& arguments) {
   constexpr int64_t kMostBeams = 1024;
   constexpr double kMostPenalty = 100;
   require_option(arguments, "length-penalty", "beam", "whose scores it is for");

@@ -9,7 +9,7 @@
 namespace headlight::cli {
 
 // --beam and --length-penalty; nothing without --beam. Throws Error(usage).
-std::optional<infer::SearchOptions> read_search_options(const Arguments& arguments);
+std::optional<infer::SearchOptions> read_search_options(Arguments& arguments);
 // --max-new-tokens; nothing when it is not given.
 std::optional<int64_t> read_token_limit(const Arguments& arguments);
 

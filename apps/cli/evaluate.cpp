@@ -128,15 +128,17 @@ std::string task_of(const Session& session, const models::Model& model) {
 }
 
 // What can be seen before a model is read.
-void check_arguments(const Arguments& arguments) {
+void settle_evaluation(Arguments& arguments) {
   const std::string task = arguments.has("task") ? arguments.choice("task", kTasks) : "";
-  const bool generated = task == "numbers" || task == "copy" || task == "reverse";
-  for (const std::string_view option : {"data", "encoding"}) {
-    if (generated && arguments.has(option))
-      throw Error(ErrorKind::usage, arguments.source(option), "",
-                  "task " + task + " makes its own data");
+  const bool makes_data = task == "numbers" || task == "copy" || task == "reverse";
+  if (makes_data) {
+    for (const std::string_view option : {"data", "encoding"})
+      exclude(arguments, option, "task", "task " + task + " makes its own data");
   }
-  if (!generated && !arguments.has("data"))
+  if (!task.empty() && task != "translate")
+    exclude(arguments, "beam", "task", "has no meaning for task " + task);
+  const bool needs_data = !makes_data || !arguments.has("task");
+  if (needs_data && !arguments.has("data"))
     throw Error(ErrorKind::usage, "--data", "", "is missing: --data PATH");
   beam_count(arguments);
 }
@@ -150,13 +152,14 @@ void check_model(const models::Model& model, const std::string& task, const std:
 }
 
 void run_evaluate(Session& session) {
-  check_arguments(session.arguments);
+  settle_evaluation(session.arguments);
   Evaluation evaluation{session, load_model_argument(session), base::ThreadPool(session.threads)};
   const std::string task = task_of(session, evaluation.model());
   check_model(evaluation.model(), task, evaluation.loaded.folder);
-  if (session.arguments.has("beam") && task != "translate") {
-    throw Error(session.arguments.has("task") ? ErrorKind::usage : ErrorKind::bad_input,
-                session.arguments.source("beam"), "", "has no meaning for task " + task);
+  const bool has_beam = session.arguments.has("beam");
+  if (has_beam && task != "translate" && session.arguments.level("beam") == Level::command_line) {
+    throw Error(ErrorKind::bad_input, session.arguments.source("beam"), "",
+                "has no meaning for task " + task + ", which the model is for");
   }
   if (task == "lm") {
     evaluation.on_text();

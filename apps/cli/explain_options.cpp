@@ -78,20 +78,14 @@ ExplainFormat format_of(const Session& session) {
   const std::string name = session.arguments.choice("format", kFormats);
   const auto place = std::find(kFormats.begin(), kFormats.end(), name);
   const auto format = static_cast<ExplainFormat>(place - kFormats.begin());
-  if (!session.json) return format;
-  if (session.arguments.has("format") && format != ExplainFormat::json) {
-    refuse_value("--json", "", "has no meaning with --format " + name);
-  }
-  return ExplainFormat::json;
+  return session.json ? ExplainFormat::json : format;
 }
 
 void read_worked(const Session& session, ExplainOptions& options) {
-  const Arguments& arguments = session.arguments;
+  Arguments& arguments = session.arguments;
   for (const char* name : {"heads", "head-width", "width", "weights", "sentences", "train"}) {
-    if (options.has_model && arguments.has(name)) {
-      refuse_value(arguments.source(name), "",
-                   "is for the small worked model: leave MODEL out, or the option");
-    }
+    exclude(arguments, name, "model",
+            "is for the small worked model: leave MODEL out, or the option");
   }
   constexpr int64_t kMost = 1024;
   explain::WorkedModelOptions& worked = options.worked;
@@ -113,7 +107,8 @@ void read_worked(const Session& session, ExplainOptions& options) {
 const std::span<const Option> kExplainOptions = kExplainTable;
 
 ExplainOptions read_explain_options(const Session& session) {
-  const Arguments& arguments = session.arguments;
+  Arguments& arguments = session.arguments;
+  exclude(arguments, "cell", "only");
   ExplainOptions options;
   options.has_model = arguments.has("model");
   const auto text = arguments.text("text");
@@ -148,7 +143,6 @@ ExplainOptions read_explain_options(const Session& session) {
   if (arguments.has("norm")) options.norm = "norm." + arguments.choice("norm", kNorms);
   options.worked.pre_norm = options.norm == "norm.pre";
   options.special = arguments.has("special");
-  refuse_together(arguments, "cell", "only");
   return options;
 }
 

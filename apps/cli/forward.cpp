@@ -37,7 +37,7 @@ constexpr Option kForwardOptions[] = {
     {"heads-off", "HEAD,...", "leave out what these heads give, e.g. decoder.0.self.3"},
 };
 
-ForwardOptions read_options(const Arguments& arguments) {
+ForwardOptions read_options(Arguments& arguments) {
   if (!arguments.has("ids")) {
     throw Error(ErrorKind::usage, "--ids", "",
                 "is missing: a file of ids, e.g. headlight forward MODEL --ids ids.npy");

@@ -72,14 +72,14 @@ infer::SamplingOptions read_sampling(const Arguments& arguments, uint64_t seed) 
 }
 
 GenerateSettings read_settings(const Session& session) {
-  const Arguments& arguments = session.arguments;
-  refuse_together(arguments, "prompt", "prompt-file");
+  Arguments& arguments = session.arguments;
+  exclude(arguments, "prompt", "prompt-file");
   for (const char* option : {"prompt", "prompt-file", "special", "encoding"}) {
-    refuse_together(arguments, option, "prompt-ids");
+    exclude(arguments, option, "prompt-ids");
   }
-  refuse_together(arguments, "encoding", "prompt");
+  exclude(arguments, "encoding", "prompt");
   for (const char* option : {"temperature", "top-k", "top-p", "min-p", "repetition-penalty"}) {
-    refuse_together(arguments, option, "beam");
+    exclude(arguments, option, "beam");
   }
   GenerateSettings settings;
   if (const auto ids = arguments.text("prompt-ids")) {

@@ -10,13 +10,6 @@ namespace headlight::cli {
 using base::Error;
 using base::ErrorKind;
 
-void require_option(const Arguments& arguments, std::string_view option, std::string_view needed,
-                    std::string_view what_for) {
-  if (!arguments.has(option) || arguments.has(needed)) return;
-  throw Error(ErrorKind::usage, arguments.source(option), "",
-              "needs --" + std::string(needed) + ", " + std::string(what_for));
-}
-
 std::optional<std::string> array_place(const Arguments& arguments, std::string_view option) {
   auto place = arguments.text(option);
   if (place && !io::is_array_place(*place)) {

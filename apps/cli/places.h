@@ -11,9 +11,6 @@
 
 namespace headlight::cli {
 
-// Throws Error(usage) when `option` is given without `needed`; `what_for` ends the message.
-void require_option(const Arguments& arguments, std::string_view option, std::string_view needed,
-                    std::string_view what_for);
 // The place of an array, by its ending; Error(usage) for another one.
 std::optional<std::string> array_place(const Arguments& arguments, std::string_view option);
 std::optional<std::string> safetensors_path(const Arguments& arguments, std::string_view option);

@@ -68,7 +68,8 @@ std::string overview() {
     text.append(name).append(command->summary).append("\n");
   }
   return text + "\nOptions of every command:\n" + option_table(kEverywhere) +
-         "\nAn option --some-name can also be set by the variable HEADLIGHT_SOME_NAME.\n";
+         "\nAn option --some-name can also be set by the variable HEADLIGHT_SOME_NAME; what is "
+         "typed\nwins.\n";
 }
 
 std::string help_of(const Command& command) {
@@ -116,7 +117,7 @@ void read_operand(ArgumentParser& parser, Request& request) {
   while (const auto word = parser.next_word(request.arguments, request.known)) {
     if (name.empty() || is_there) refuse_word(command, *word);
     is_there = true;
-    request.arguments.set(in_small_letters(name), *word, std::string(name));
+    request.arguments.set(in_small_letters(name), {*word, std::string(name)});
   }
   const bool asks = request.arguments.has("help") || request.arguments.has("version");
   if (name.empty() || is_there || !command.operand.required || asks) return;
@@ -131,7 +132,7 @@ Request read_request(std::span<char* const> words) {
   ArgumentParser parser(words);
   std::optional<std::string> word = parser.next_word(request.arguments, request.known);
   if (word == "help") {
-    request.arguments.set("help", "", "help");
+    request.arguments.set("help", {"", "help"});
     word = parser.next_word(request.arguments, request.known);
   }
   if (!word) {
@@ -148,8 +149,10 @@ Request read_request(std::span<char* const> words) {
   return request;
 }
 
-void run_command(const Request& request, StandardOutput& output) {
-  const Arguments& arguments = request.arguments;
+void run_command(Request& request, StandardOutput& output) {
+  Arguments& arguments = request.arguments;
+  // --json is --format json, where there are formats.
+  if (arguments.text("format") != "json") exclude(arguments, "format", "json");
   const auto threads = arguments.integer("threads", {1, base::ThreadPool::kMaxThreads})
                            .value_or(base::ThreadPool::available_cores());
   const auto seed = arguments.integer("seed", {0, INT64_MAX}).value_or(0);

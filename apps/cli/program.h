@@ -13,7 +13,7 @@ namespace headlight::cli {
 
 // What every command is given.
 struct Session {
-  const Arguments& arguments;
+  Arguments& arguments;  // options that exclude each other are settled by the command
   StandardOutput& output;
   base::FileSystem& files;
   int threads = 1;

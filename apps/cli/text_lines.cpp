@@ -7,9 +7,9 @@
 
 namespace headlight::cli {
 
-TextLines::TextLines(const Arguments& arguments)
-    : name_("standard input"), encoding_(arguments.text("encoding").value_or("")) {
-  refuse_together(arguments, "encoding", "text");
+TextLines::TextLines(Arguments& arguments) : name_("standard input") {
+  exclude(arguments, "encoding", "text");
+  encoding_ = arguments.text("encoding").value_or("");
   if (const auto text = arguments.text("text")) {
     name_ = arguments.source("text");
     waiting_ = *text;

@@ -12,8 +12,8 @@ namespace headlight::cli {
 // given as it comes, so that each line gets its answer; a file is given in large blocks.
 class TextLines {
  public:
-  // Reads the options "text" and "encoding" and throws Error(usage) when both are given.
-  explicit TextLines(const Arguments& arguments);
+  // Reads the options "text" and "encoding", which exclude each other.
+  explicit TextLines(Arguments& arguments);
 
   // The next lines, at least one; none at the end. Throws Error(bad_input) for what is not UTF-8.
   std::vector<std::string> next();

@@ -28,11 +28,11 @@ constexpr Option kTokenizeOptions[] = {
     {"encoding", "NAME", "of standard input, where it is not UTF-8: cp1254, cp949, latin1, ..."},
 };
 
-void check_together(const Arguments& arguments) {
+void settle_tokenize_options(Arguments& arguments) {
   for (const char* option : {"text", "special", "framed", "encoding"}) {
-    refuse_together(arguments, option, "decode");
+    exclude(arguments, option, "decode");
   }
-  refuse_together(arguments, "encoding", "text");
+  exclude(arguments, "encoding", "text");
 }
 
 std::string text_given(const Arguments& arguments) {
@@ -55,8 +55,8 @@ void print_tokens(Session& session, const text::Tokenizer& tokenizer,
 }
 
 void run_tokenize(Session& session) {
-  const Arguments& arguments = session.arguments;
-  check_together(arguments);
+  Arguments& arguments = session.arguments;
+  settle_tokenize_options(arguments);
   std::vector<int64_t> ids;
   if (const auto list = arguments.text("decode")) {
     ids = integers_of(arguments.source("decode"), *list, {0, INT64_MAX});

@@ -9,9 +9,14 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
+// Tasks that make their data have none of these.
+constexpr std::string_view kDataKeys[] = {"data",   "valid",    "source",
+                                          "target", "encoding", "tokenizer"};
+
 class Check {
  public:
-  Check(const GivenSettings& from, const TrainSettings& settings) : from_(from), s_(settings) {}
+  Check(const Arguments& arguments, const TrainSettings& settings)
+      : arguments_(arguments), s_(settings) {}
 
   void run() const {
     if (s_.task.empty()) refuse("task", "is missing: --task lm|translate|numbers|copy|reverse");
@@ -22,26 +27,24 @@ class Check {
     } else {
       check_seq2seq();
     }
-    if (!s_.init.empty()) check_init();
     check_numbers();
   }
 
  private:
   [[noreturn]] void refuse(std::string_view key, const std::string& why) const {
-    const bool is_file = from_.all.has(key) && !from_.typed.has(key);
-    throw Error(is_file ? ErrorKind::bad_input : ErrorKind::usage, from_.all.source(key), "", why);
+    throw Error(kind_of_wrong(arguments_, key), arguments_.source(key), "", why);
   }
+  // What presets and an earlier start say is no mistake.
   void refuse_given(std::initializer_list<std::string_view> keys, const std::string& why) const {
     for (const std::string_view key : keys) {
-      if (from_.given.has(key)) refuse(key, why);
+      if (arguments_.has(key) && arguments_.level(key) <= Level::file) refuse(key, why);
     }
   }
 
   void check_data() const {
     if (s_.is_generated()) {
-      for (const std::string_view key :
-           {"data", "valid", "source", "target", "encoding", "tokenizer"}) {
-        if (from_.all.has(key)) refuse(key, "task " + s_.task + " makes its own data and tokens");
+      for (const std::string_view key : kDataKeys) {
+        if (arguments_.has(key)) refuse(key, "task " + s_.task + " makes its own data and tokens");
       }
       return;
     }
@@ -57,11 +60,10 @@ class Check {
     constexpr int64_t kSmallest = 260;  // all bytes and four special tokens
     if (!s_.tokenizer.starts_with("bpe:")) return;
     try {
-      integer_of(from_.all.source("tokenizer") + " bpe:N", s_.tokenizer.substr(4),
+      integer_of(arguments_.source("tokenizer") + " bpe:N", s_.tokenizer.substr(4),
                  {kSmallest, 1 << 20});
     } catch (const Error& error) {
-      if (from_.typed.has("tokenizer")) throw;
-      throw error.with_kind(ErrorKind::bad_input);
+      throw error.with_kind(kind_of_wrong(arguments_, "tokenizer"));
     }
   }
 
@@ -74,19 +76,8 @@ class Check {
 
   void check_seq2seq() const {
     if (!s_.bias) refuse_given({"bias"}, "an encoder-decoder has biases");
-    if (s_.is_generated()) {
+    if (s_.is_generated())
       refuse_given({"batch-tokens"}, "task " + s_.task + " counts sequences: batch_size");
-    } else if (from_.given.has("batch-size")) {
-      refuse_given({"batch-tokens"}, "has no meaning with batch_size");
-    }
-  }
-
-  void check_init() const {
-    refuse_given(
-        {"n-layer", "n-encoder-layer", "n-decoder-layer", "n-head", "n-embd", "d-ff", "dropout",
-         "bias", "tie-embeddings", "norm", "positions", "activation", "tokenizer"},
-        "comes with the model of --init");
-    if (s_.task != "lm") refuse_given({"block-size"}, "comes with the model of --init");
   }
 
   void check_numbers() const {
@@ -99,14 +90,62 @@ class Check {
       refuse("min-lr", "is more than learning_rate");
   }
 
-  const GivenSettings& from_;
+  const Arguments& arguments_;
   const TrainSettings& s_;
 };
 
+// Keys that have no meaning for the task, where the task was given with more weight.
+void drop_below_task(Arguments& arguments, std::span<const std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    if (arguments.has(key) && arguments.level(key) > arguments.level("task")) arguments.drop(key);
+  }
+}
+
+// A task that is a mistake is told later.
+void settle_task(Arguments& arguments) {
+  constexpr std::string_view kNotOfGpt[] = {
+      "n-encoder-layer", "n-decoder-layer", "batch-tokens", "norm",
+      "positions",       "source",          "target"};
+  constexpr std::string_view kNotOfSeq2Seq[] = {"bias"};
+  constexpr std::string_view kNotOfMadeUp[] = {"batch-tokens"};
+  const auto task = arguments.text("task");
+  if (!task) return;
+  if (*task == "lm") return drop_below_task(arguments, kNotOfGpt);
+  drop_below_task(arguments, kNotOfSeq2Seq);
+  if (*task == "translate") return;
+  drop_below_task(arguments, kDataKeys);
+  drop_below_task(arguments, kNotOfMadeUp);
+}
+
+void settle_init(Arguments& arguments) {
+  constexpr std::string_view kWhy = "comes with the model of --init";
+  for (const std::string_view key :
+       {"n-layer", "n-encoder-layer", "n-decoder-layer", "n-head", "n-embd", "d-ff", "dropout",
+        "bias", "tie-embeddings", "norm", "positions", "activation", "tokenizer"}) {
+    exclude(arguments, key, "init", kWhy);
+  }
+  if (arguments.text("task") != "lm") exclude(arguments, "block-size", "init", kWhy);
+}
+
 }  // namespace
 
-void check_train_settings(const GivenSettings& from, const TrainSettings& settings) {
-  Check(from, settings).run();
+void settle_train_options(Arguments& arguments) {
+  settle_task(arguments);
+  for (const std::string_view key : {"source", "target"}) {
+    exclude(arguments, key, "data", "goes with --task translate and instead of --data");
+  }
+  exclude(arguments, "batch-tokens", "batch-size");
+  settle_init(arguments);
+}
+
+base::ErrorKind kind_of_wrong(const Arguments& arguments, std::string_view key) {
+  Level level = arguments.has(key) ? arguments.level(key) : Level::command_line;
+  if (level == Level::preset && arguments.has("preset")) level = arguments.level("preset");
+  return level == Level::file || level == Level::run ? ErrorKind::bad_input : ErrorKind::usage;
+}
+
+void check_train_settings(const Arguments& arguments, const TrainSettings& settings) {
+  Check(arguments, settings).run();
 }
 
 }  // namespace headlight::cli

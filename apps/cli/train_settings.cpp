@@ -26,7 +26,7 @@ void fill(Arguments& arguments, const Preset& preset, const std::string& source)
   const bool skips_block = arguments.has("init");
   for (const auto& [name, value] : preset.values) {
     if ((skips_tokens && name == "batch-tokens") || (skips_block && name == "block-size")) continue;
-    if (!arguments.has(name)) arguments.set(name, std::string(value), source);
+    if (!arguments.has(name)) arguments.set(name, {std::string(value), source, Level::preset});
   }
 }
 
@@ -40,7 +40,8 @@ void fill_from_file(Arguments& arguments, base::FileSystem& files, const std::st
       throw Error(ErrorKind::bad_input, where, io::in_quotes(entry.key),
                   "is no key; the nearest is " + typed_name(nearest(entry.key, names)));
     }
-    if (!arguments.has(entry.key)) arguments.set(entry.key, entry.value, where);
+    if (arguments.has(entry.key)) continue;
+    arguments.set(entry.key, {entry.value, where + " " + typed_name(entry.key), Level::file});
   }
 }
 
@@ -59,7 +60,8 @@ std::string run_value(const io::Json& run, std::string_view option) {
 
 void fill_from_run(Arguments& arguments, const io::Json& run) {
   const auto fill_in = [&](std::string_view name, const std::string& text) {
-    if (!arguments.has(name)) arguments.set(name, text, "run.json " + typed_name(name));
+    if (!arguments.has(name))
+      arguments.set(name, {text, "run.json " + typed_name(name), Level::run});
   };
   for (const Key& key : kKeys) {
     const std::string text = run_value(run, key.option.name);
@@ -115,7 +117,8 @@ constexpr std::pair<std::string_view, std::string_view> kDefaultValues[] = {
 void fill_from_defaults(Arguments& arguments) {
   const std::string task = arguments.text("task").value_or("lm");
   // An encoder-decoder reads positions as the paper has them, a GPT as GPT-2.
-  if (!arguments.has("positions") && task == "lm") arguments.set("positions", "learned", "task lm");
+  if (!arguments.has("positions") && task == "lm")
+    arguments.set("positions", {"learned", "task lm", Level::preset});
   fill(arguments, task_defaults(task), "task " + task);
   fill(arguments, {"defaults", kDefaultValues}, "defaults");
 }
@@ -124,16 +127,15 @@ void fill_from_defaults(Arguments& arguments) {
 
 TrainSettings read_train_settings(Arguments arguments, base::FileSystem& files,
                                   const io::Json* resumed) {
-  const Arguments typed = arguments;
   if (const auto path = arguments.text("config")) fill_from_file(arguments, files, *path);
-  const Arguments given = arguments;
+  settle_train_options(arguments);
   if (resumed != nullptr) fill_from_run(arguments, *resumed);
   // When a file is wrong, the command line is not.
   const auto reading = [&](std::string_view name, const auto& read) {
     try {
       return read();
     } catch (const Error& error) {
-      throw typed.has(name) ? error : error.with_kind(ErrorKind::bad_input);
+      throw error.with_kind(kind_of_wrong(arguments, name));
     }
   };
   reading("preset", [&] { fill_from_preset(arguments); });
@@ -145,7 +147,7 @@ TrainSettings read_train_settings(Arguments arguments, base::FileSystem& files,
   for (const Key& key : kKeys)
     reading(key.option.name, [&] { read_key(arguments, key, settings); });
   if (!arguments.has("task")) settings.task.clear();
-  check_train_settings({typed, given, arguments}, settings);
+  check_train_settings(arguments, settings);
   if (settings.lr_decay_iters == 0) settings.lr_decay_iters = settings.max_iters;
   return settings;
 }
