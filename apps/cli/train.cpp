@@ -76,6 +76,17 @@ void check_data(const io::Json& before, const TrainSetup& setup, const std::stri
               "the data have changed since the run was started");
 }
 
+// Before anything is changed: what was trained is not taken back.
+void check_not_past(Session& session, const std::string& folder, int64_t max_iters) {
+  const auto progress = train::Checkpoints(session.files, folder).progress();
+  if (!progress || progress->step <= max_iters) return;
+  const std::string step = std::to_string(progress->step);
+  throw Error(ErrorKind::bad_input, session.arguments.source("max-iters"),
+              std::to_string(max_iters),
+              "the run in " + folder + " is past it already, at step " + step +
+                  "; a number above " + step + " goes on");
+}
+
 class Training {
  public:
   Training(Session& session, const TrainSettings& settings, TrainSetup& setup, std::string folder)
@@ -88,10 +99,11 @@ class Training {
         checkpoints_(session.files, folder_) {}
 
   void run() {
-    checkpoints_.restore(trainer_);
+    const bool is_resumed = checkpoints_.restore(trainer_);
     TrainReport report(session_, settings_, folder_, trainer_.progress().step);
     announce(report);
     const Uninterrupted until_saved;
+    if (!is_resumed) checkpoints_.begin();
     std::exception_ptr untold;  // nobody can be told any more: the run is saved before it ends
     const auto tell = [&](const auto& say) {
       try {
@@ -207,7 +219,10 @@ void run_train(Session& session) {
   const TrainSettings settings =
       read_train_settings(session.arguments, session.files, before ? &*before : nullptr);
   const io::Json run = settings_json(settings);
-  if (before) check_unchanged(*before, run, run_file(*folder));
+  if (before) {
+    check_unchanged(*before, run, run_file(*folder));
+    check_not_past(session, *folder, settings.max_iters);
+  }
   check_writable(session.files, *folder);
   TrainSetup setup = make_train_setup(session.files, settings);
   if (before) check_data(*before, setup, run_file(*folder));

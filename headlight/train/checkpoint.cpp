@@ -1,6 +1,7 @@
 // Writing and reading checkpoints. The manifest is the one file that says which others count.
 #include "headlight/train/checkpoint.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -13,6 +14,7 @@ using base::Error;
 using base::ErrorKind;
 
 constexpr int64_t kVersion = 1;
+constexpr const char* kManifest = "manifest.json";
 
 std::string weights_name(int64_t step) { return "model-" + std::to_string(step) + ".safetensors"; }
 std::string state_name(int64_t step) {
@@ -72,8 +74,9 @@ Progress progress_of(const io::Json& manifest, const std::string& path) {
 }
 
 // The files of the checkpoint are those that were written.
-void check_files(base::FileSystem& files, const io::Json& manifest, const std::string& path,
-                 const std::string& folder, const Progress& progress) {
+void check_files(base::FileSystem& files, const std::string& path, const std::string& folder,
+                 const Progress& progress) {
+  const io::Json manifest = io::read_json(files, path);
   const io::Json::Array* entries = field(manifest, path, "files").array();
   const std::array<std::string, 2> names = {weights_name(progress.step), state_name(progress.step)};
   for (const std::string& name : names) {
@@ -97,6 +100,11 @@ void check_files(base::FileSystem& files, const io::Json& manifest, const std::s
 Checkpoints::Checkpoints(base::FileSystem& files, std::string folder)
     : files_(files), folder_(std::move(folder)) {}
 
+void Checkpoints::begin() {
+  base::make_directories(files_, folder_ + "/checkpoint");
+  write_manifest({}, {});
+}
+
 void Checkpoints::save(Trainer& trainer) {
   try {
     write(trainer);
@@ -115,6 +123,12 @@ void Checkpoints::write(Trainer& trainer) {
   io::write_safetensors(files_, path(state), tensors_of(trainer.optimizer().state()));
   if (progress.best_step == progress.step && progress.step > 0)
     models::save_model(files_, folder_, trainer.model());
+  write_manifest(progress,
+                 {entry_of(files_, path(weights), weights), entry_of(files_, path(state), state)});
+  remove_all_but(progress.step);
+}
+
+void Checkpoints::write_manifest(const Progress& progress, io::Json::Array entries) {
   const io::Json manifest =
       io::Json::Object{{"format", "headlight-checkpoint"},
                        {"version", kVersion},
@@ -124,24 +138,42 @@ void Checkpoints::write(Trainer& trainer) {
                        {"best_valid_loss", loss_json(progress.best_loss)},
                        {"best_step", progress.best_step},
                        {"evaluations_since_best", progress.evaluations_since_best},
-                       {"files", io::Json::Array{entry_of(files_, path(weights), weights),
-                                                 entry_of(files_, path(state), state)}}};
-  base::write_file(files_, path("manifest.json"), io::json_text(manifest) + "\n");
-  remove_all_but(progress.step);
+                       {"files", std::move(entries)}};
+  base::write_file(files_, path(kManifest), io::json_text(manifest) + "\n");
+}
+
+bool Checkpoints::holds_models() const {
+  if (base::exists(files_, folder_ + "/model.safetensors")) return true;
+  if (!base::exists(files_, folder_ + "/checkpoint")) return false;
+  return !std::ranges::all_of(base::list_directory(files_, folder_ + "/checkpoint"),
+                              base::is_temporary);
+}
+
+std::optional<Progress> Checkpoints::progress() const {
+  const std::string manifest = path(kManifest);
+  if (!base::exists(files_, manifest)) {
+    if (!holds_models()) return std::nullopt;
+    throw Error(
+        ErrorKind::bad_input, "checkpoint", manifest,
+        "is missing beside a trained model, which a new start would overwrite; put it back, "
+        "or train in another folder with init " +
+            folder_);
+  }
+  const Progress progress = progress_of(io::read_json(files_, manifest), manifest);
+  if (progress.step == 0) return std::nullopt;
+  return progress;
 }
 
 bool Checkpoints::restore(Trainer& trainer) {
-  const std::string manifest_path = path("manifest.json");
-  if (!base::exists(files_, manifest_path)) return false;
-  const io::Json manifest = io::read_json(files_, manifest_path);
-  const Progress progress = progress_of(manifest, manifest_path);
-  check_files(files_, manifest, manifest_path, folder_, progress);
-  const std::string weights = path(weights_name(progress.step));
+  const auto last = progress();
+  if (!last) return false;
+  check_files(files_, path(kManifest), folder_, *last);
+  const std::string weights = path(weights_name(last->step));
   trainer.model().load_state(models::read_state(io::open_safetensors(files_, weights)), weights);
   trainer.optimizer().load_state(
-      models::read_state(io::open_safetensors(files_, path(state_name(progress.step)))));
-  trainer.set_progress(progress);
-  remove_all_but(progress.step);
+      models::read_state(io::open_safetensors(files_, path(state_name(last->step)))));
+  trainer.set_progress(*last);
+  remove_all_but(last->step);
   return true;
 }
 

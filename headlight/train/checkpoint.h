@@ -2,6 +2,7 @@
 // leaves the one before or the one after.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "headlight/train/trainer.h"
@@ -14,10 +15,18 @@ namespace headlight::train {
 //   checkpoint/optimizer-<step>.safetensors
 //   checkpoint/manifest.json               which step counts, and the sums of its files
 // Files are written one by one, each whole and synced before it has its name; the manifest comes
-// last, and only then the files of the step before go.
+// last, and only then the files of the step before go. Before the first save the manifest says that
+// there is none: a folder of models without a manifest has lost it.
 class Checkpoints {
  public:
   Checkpoints(base::FileSystem& files, std::string folder);
+
+  // For a run that starts. Throws as save() does.
+  void begin();
+
+  // Where the last save was; nothing when there was none. Throws Error(bad_input) for a manifest
+  // that is wrong, or missing beside what was saved: starting anew would overwrite it.
+  std::optional<Progress> progress() const;
 
   // Saves where the trainer stands; when that is its best step, the best model too. Throws
   // Error(out_of_memory) when the disk is full and Error(failed); what was saved before stays.
@@ -29,7 +38,9 @@ class Checkpoints {
 
  private:
   std::string path(const std::string& name) const { return folder_ + "/checkpoint/" + name; }
+  bool holds_models() const;
   void write(Trainer& trainer);
+  void write_manifest(const Progress& progress, io::Json::Array entries);
   void remove_all_but(int64_t step);
 
   base::FileSystem& files_;

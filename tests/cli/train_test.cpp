@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <map>
 #include <set>
 
 #include "tests/cli/train_runs.h"
@@ -234,6 +236,43 @@ TEST_F(Training, starts_when_there_is_nothing_to_resume) {
   EXPECT_TRUE(result_of(folder_, "missing") == result_of(folder_, "empty"));
 }
 
+// All that a folder holds.
+std::string content_of(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    files[entry.path()] = {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::string all;
+  for (const auto& [name, bytes] : files) all += name + "\n" + bytes + "\n";
+  return all;
+}
+
+TEST_F(Training, is_not_started_anew_over_a_model_whose_manifest_is_lost) {
+  ASSERT_EQ(run_program(small_copy(folder_ / "run")).code, 0);
+  const Words resume = {"train", "--out", folder_ / "run", "--resume", "--max_iters", "40"};
+  std::filesystem::rename(folder_ / "run/checkpoint/manifest.json", folder_ / "kept.json");
+  const std::string before = content_of(folder_ / "run");
+  expect_one_line(run_program(resume), 3,
+                  "run/checkpoint/manifest.json): is missing beside a trained model, which a new "
+                  "start would overwrite; put it back, or train in another folder with init ");
+  EXPECT_TRUE(content_of(folder_ / "run") == before);
+  std::filesystem::rename(folder_ / "kept.json", folder_ / "run/checkpoint/manifest.json");
+  EXPECT_EQ(run_program(resume).code, 0);
+}
+
+TEST_F(Training, that_is_past_its_end_already_says_so_and_changes_nothing) {
+  ASSERT_EQ(run_program(small_copy(folder_ / "run")).code, 0);
+  const std::string before = content_of(folder_ / "run");
+  const Words resume = {"train", "--out", folder_ / "run", "--resume", "--max_iters"};
+  expect_one_line(run_program(resume + Words{"3"}), 3, "--max-iters (3): the run in ");
+  expect_one_line(run_program(resume + Words{"29"}), 3,
+                  "is past it already, at step 30; a number above 30 goes on");
+  EXPECT_TRUE(content_of(folder_ / "run") == before);
+  EXPECT_EQ(run_program(resume + Words{"30"}).code, 0);
+}
+
 TEST_F(Training, with_garbage_in_its_folder_says_which_file) {
   ASSERT_EQ(run_program(small_copy(folder_ / "run")).code, 0);
   const Words resume = {"train", "--out", folder_ / "run", "--resume"};
@@ -341,7 +380,9 @@ TEST_F(Training, is_saved_when_its_reader_goes_away) {
   }
   close(pipe_ends[0]);
   EXPECT_EQ(running.finish().code, 1);
-  EXPECT_NE(folder_.get("run/checkpoint/manifest.json"), "");  // what was done is not lost
+  // What was done is not lost.
+  const auto manifest = io::parse_json(folder_.get("run/checkpoint/manifest.json"), "manifest");
+  EXPECT_GT(*manifest.find("step")->integer(), 0);
 }
 
 TEST_F(Training, is_alone_in_its_folder) {

@@ -260,6 +260,33 @@ TEST_F(CheckpointTest, that_are_damaged_or_missing_say_so) {
   }
 }
 
+TEST_F(CheckpointTest, that_lost_their_manifest_are_not_taken_for_none) {
+  SmallRun run;
+  const TemporaryFolder folder;
+  copy_first(folder);
+  fs::remove(folder / "checkpoint/manifest.json");
+  EXPECT_HAS(error_of_restoring(folder.path(), run), "manifest.json): is missing beside a trained");
+  fs::remove(folder / "model.safetensors");
+  EXPECT_HAS(error_of_restoring(folder.path(), run), "is missing beside a trained model");
+  const TemporaryFolder other;
+  copy_first(other);
+  fs::remove_all(other / "checkpoint");
+  EXPECT_HAS(error_of_restoring(other.path(), run), "is missing beside a trained model");
+}
+
+// A kill before the first manifest leaves models that nothing is lost with.
+TEST_F(CheckpointTest, whose_first_save_was_killed_are_none) {
+  const TemporaryFolder folder;
+  copy_first(folder);
+  fs::remove(folder / "checkpoint/manifest.json");
+  Checkpoints(files_, folder.path()).begin();
+  EXPECT_EQ(restored(folder.path()), "");
+  EXPECT_FALSE(Checkpoints(files_, folder.path()).progress().has_value());
+  Checkpoints(files_, folder.path()).save(run_.trainer);
+  EXPECT_EQ(restored(folder.path()), after_);
+  EXPECT_EQ(files_in(folder / "checkpoint"), 3);
+}
+
 TEST_F(CheckpointTest, with_a_wrong_manifest_say_what_is_wrong) {
   struct Wrong {
     std::string from, to, part;
