@@ -139,9 +139,10 @@ ExplainOptions read_explain_options(const Session& session) {
   constexpr std::array<std::string_view, 4> kScales = {"sqrt_head_width", "sqrt_width", "width",
                                                        "none"};
   constexpr std::array<std::string_view, 2> kNorms = {"post", "pre"};
-  if (arguments.has("scale")) options.scale = "scale." + arguments.choice("scale", kScales);
-  if (arguments.has("norm")) options.norm = "norm." + arguments.choice("norm", kNorms);
-  options.worked.pre_norm = options.norm == "norm.pre";
+  if (arguments.has("scale"))
+    options.variants.insert("scale." + arguments.choice("scale", kScales));
+  if (arguments.has("norm")) options.variants.insert("norm." + arguments.choice("norm", kNorms));
+  options.worked.pre_norm = options.variants.contains("norm.pre");
   options.special = arguments.has("special");
   return options;
 }

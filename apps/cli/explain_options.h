@@ -29,10 +29,11 @@ struct ExplainOptions {
   explain::WorkedModelOptions worked;
   bool train = false;
   bool backward = false;
-  std::string scale;  // the variant's key, "scale.width"; empty: none
-  std::string norm;
+  std::set<std::string> variants;  // keys of those asked for: "scale.width", "norm.pre"
   bool special = false;
 
+  // Why a number is what it is, and nothing else.
+  bool answers_cell() const { return cell && !backward; }
   bool shows(int step) const { return names.empty() && (steps.empty() || steps.contains(step)); }
 };
 

@@ -155,12 +155,14 @@ Json sentence_json(const explain::SentencePair& pair) {
   return Json::Object{{"source", pair.source}, {"target", pair.target}};
 }
 
-// Where texts disagree; of a large model it would be too much to read.
-std::vector<explain::Variant> variants_of(Trace& trace, const models::Model& model) {
+// Where texts disagree; of a large model all would be too much to read.
+std::vector<explain::Variant> variants_of(Trace& trace, const models::Model& model,
+                                          const std::set<std::string>& asked) {
   int64_t numbers = 0;
   for (const TracedTensor& tensor : trace.tensors()) numbers += tensor.shape.elements();
-  if (numbers > kMostWithVariants) return {};
-  return explain::add_variants(trace, model);
+  if (numbers <= kMostWithVariants) return explain::add_variants(trace, model);
+  if (asked.empty()) return {};
+  return explain::add_variants(trace, model, asked);
 }
 
 // Nothing in the data can end the element that holds it.
@@ -175,7 +177,7 @@ std::string inside_script(std::string json) {
 
 void Page::add(Trace& trace, const models::Model& model, const PageRun& run) {
   vocabulary_ = trace.input().vocabulary;
-  const std::vector<explain::Variant> variants = variants_of(trace, model);
+  const std::vector<explain::Variant> variants = variants_of(trace, model, options_.variants);
   Json described = explain::trace_json(trace);
   Json::Object& members = *described.object();
   members.emplace_back("key", run.key);
@@ -195,6 +197,7 @@ std::string Page::data() const {
                    {"version", options_.version},
                    {"source", options_.text},
                    {"sentences", list_json(options_.sentences, sentence_json)},
+                   {"asked", Json::Array(options_.variants.begin(), options_.variants.end())},
                    {"vocabulary", Json::Array(vocabulary_.begin(), vocabulary_.end())},
                    {"losses", Json::Array(options_.losses.begin(), options_.losses.end())},
                    {"texts", texts_json()}},

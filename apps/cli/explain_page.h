@@ -2,6 +2,7 @@
 // it. What it looks like is in apps/cli/page.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct PageOptions {
   std::string language = "en";                        // to begin with; the page has all of them
   std::string text;                                   // the sentence that is walked through
   std::vector<explain::SentencePair> sentences = {};  // the data set, where there is one
+  std::set<std::string> variants = {};                // keys of those that are shown at once
   std::vector<double> losses = {};                    // of the training's steps
   std::string version;
 };
@@ -33,9 +35,9 @@ class Page {
   explicit Page(PageOptions options) : options_(std::move(options)) {}
 
   // Reads all numbers, so the model may be trained on after it. The last run is shown first. Heads
-  // are measured and, where the trace is small, variants are added to it. Of a large model, tensors
-  // of more than 2^18 numbers are left out, and from 2^21 numbers on all but the attention weights;
-  // the page says so in their place.
+  // are measured and variants are added to it, of a large trace those that are shown at once. Of a
+  // large model, tensors of more than 2^18 numbers are left out, and from 2^21 numbers on all but
+  // the attention weights; the page says so in their place.
   void add(explain::Trace& trace, const models::Model& model, const PageRun& run = {});
   void set_losses(std::vector<double> losses) { options_.losses = std::move(losses); }
 

@@ -1,6 +1,7 @@
 // Steps in words and numbers, and the same as data.
 #include "apps/cli/explain_report.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -26,7 +27,7 @@ void add_variants_to(const Explaining& work, const Explained& run, ShownStep& st
   std::set<std::string> groups;
   for (const explain::Variant& variant : run.variants) {
     const std::string group = variant.key.substr(0, variant.key.find('.'));
-    const bool is_asked = variant.key == work.options.scale || variant.key == work.options.norm;
+    const bool is_asked = work.options.variants.contains(variant.key);
     if (variant.step != step.number) continue;
     if (is_asked && !variant.is_own) {
       for (const std::string& name : variant.tensors) {
@@ -53,20 +54,49 @@ void add_variants_to(const Explaining& work, const Explained& run, ShownStep& st
   }
 }
 
-std::vector<ShownStep> steps_of(const Explaining& work, const Explained& run) {
-  const Walk walk = walk_of(work, run);
+// A parameter belongs to the step in which it is first used.
+int step_of(const Trace& trace, const explain::TracedTensor& tensor) {
+  if (tensor.operation != explain::Operation::parameter) return tensor.step;
+  const auto uses = [&](const explain::TracedTensor& other) {
+    return std::ranges::any_of(other.operands, [&](const explain::Operand& operand) {
+      return operand.name == tensor.name;
+    });
+  };
+  return std::ranges::find_if(trace.tensors(), uses)->step;
+}
+
+// Tensors by name, each followed by what becomes of it in the variants asked for.
+std::vector<ShownStep> named_steps(const Explaining& work, const Explained& run) {
   std::vector<ShownStep> steps;
-  if (work.options.cell && !work.options.backward) {
-    const auto cell = explain::parse_cell(run.trace, *work.options.cell);
-    steps.push_back(cell_step(walk, explain::explain_cell(run.trace, cell)));
-    return steps;
-  }
+  bool changed = false;
   for (const std::string& name : work.options.names) {
     const explain::TensorSelection selection = explain::parse_tensor(run.trace, name);
     const explain::TracedTensor& tensor = run.trace.at(selection.name);
-    steps.push_back({.number = tensor.step, .title = work.catalogue.title(tensor)});
-    steps.back().arrays = {shown_tensor(run.trace, work.catalogue, tensor, selection.head)};
+    ShownStep& step = steps.emplace_back(
+        ShownStep{.number = step_of(run.trace, tensor), .title = work.catalogue.title(tensor)});
+    std::vector<std::string> forms = asked_forms(work, run, selection.name);
+    changed = changed || !forms.empty();
+    forms.insert(forms.begin(), selection.name);
+    for (const std::string& form : forms) {
+      step.arrays.push_back(
+          shown_tensor(run.trace, work.catalogue, run.trace.at(form), selection.head));
+    }
   }
+  if (!changed) {
+    refuse_unchanged(work, run, explain::parse_tensor(run.trace, work.options.names.front()).name);
+  }
+  return steps;
+}
+
+std::vector<ShownStep> steps_of(const Explaining& work, const Explained& run) {
+  const Walk walk = walk_of(work, run);
+  std::vector<ShownStep> steps;
+  if (work.options.answers_cell()) {
+    const auto cell = explain::explain_cell(run.trace, asked_cell(work, run));
+    steps.push_back(cell_step(walk, cell));
+    return steps;
+  }
+  if (!work.options.names.empty()) return named_steps(work, run);
   for (int number = 1; number <= kSteps; ++number) {
     if (!work.options.shows(number)) continue;
     if (number == kSteps && run.backward) {
@@ -139,12 +169,10 @@ io::Json with_values(const Trace& trace) {
 }
 
 io::Json json_of(const Explaining& work, const Explained& run) {
-  if (work.options.cell && !work.options.backward) {
-    const auto cell = explain::parse_cell(run.trace, *work.options.cell);
-    return explain::cell_json(run.trace, explain::explain_cell(run.trace, cell));
+  if (work.options.answers_cell()) {
+    return explain::cell_json(run.trace, explain::explain_cell(run.trace, asked_cell(work, run)));
   }
-  io::Json::Array steps, heads, variants;
-  for (const ShownStep& step : steps_of(work, run)) steps.push_back(step_json(step, 0));
+  io::Json::Array heads, variants;
   for (const auto& head : run.heads) heads.push_back(explain::head_json(head));
   for (const auto& variant : run.variants) variants.push_back(explain::variant_json(variant));
   io::Json::Object document = {
@@ -153,7 +181,7 @@ io::Json json_of(const Explaining& work, const Explained& run) {
       {"target", work.subject.target ? io::Json(*work.subject.target) : io::Json()},
       {"says", run.says ? io::Json(*run.says) : io::Json()},
       {"loss", run.loss ? io::Json(*run.loss) : io::Json()},
-      {"steps", std::move(steps)},
+      {"steps", steps_json(steps_of(work, run), 0)},
       {"trace", with_values(run.trace)},
       {"heads", std::move(heads)},
       {"variants", std::move(variants)}};
@@ -170,6 +198,7 @@ Report::Report(const Explaining& work)
       page_({.language = work.options.language,
              .text = work.subject.text,
              .sentences = work.subject.sentences(),
+             .variants = work.options.variants,
              .version = HEADLIGHT_VERSION}) {}
 
 void Report::add(Explained run, const char* heading, const WorkedTraining* training) {

@@ -1,6 +1,7 @@
 // Tracing, measuring, and the way back.
 #include "apps/cli/explain_run.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace headlight::cli {
@@ -29,12 +30,30 @@ double loss_of(const Explaining& work) {
   return static_cast<double>(*model.loss(context, work.subject.input.batch).data().data<float>());
 }
 
-// A page adds its own.
-std::vector<explain::Variant> asked_variants(const Explaining& work, Trace& trace) {
-  const bool wanted =
-      work.subject.worked || !work.options.scale.empty() || !work.options.norm.empty();
-  if (!wanted || work.options.cell || work.options.format == ExplainFormat::html) return {};
-  return explain::add_variants(trace, work.subject.model());
+bool names_variant(const ExplainOptions& options) {
+  constexpr std::string_view kVariant = "variant.";
+  return (options.cell && options.cell->starts_with(kVariant)) ||
+         std::ranges::any_of(options.names,
+                             [&](const std::string& name) { return name.starts_with(kVariant); });
+}
+
+// Answers and files have the variants that are asked for; a walk tells of all. A page adds its own.
+std::vector<explain::Variant> wanted_variants(const Explaining& work, Trace& trace) {
+  const ExplainOptions& options = work.options;
+  if (options.format == ExplainFormat::html) return {};
+  const bool by_name = names_variant(options);
+  const bool of_itself = work.subject.worked && !options.answers_cell();
+  if (!of_itself && !by_name && options.variants.empty()) return {};
+  const bool walks = options.format != ExplainFormat::safetensors && !options.answers_cell() &&
+                     options.names.empty();
+  return explain::add_variants(trace, work.subject.model(),
+                               walks || by_name ? std::set<std::string>() : options.variants);
+}
+
+// "--scale none" of "scale.none".
+std::string option_text(const std::string& key) {
+  const size_t dot = key.find('.');
+  return "--" + key.substr(0, dot) + " " + key.substr(dot + 1);
 }
 
 void check_layers(const Explaining& work) {
@@ -71,11 +90,8 @@ Explained explain_run(const Explaining& work, const WorkedTraining* training) {
       explain::trace_model(work.threads, model, work.subject.input, {.layers = layers_shown(work)}),
       {},
       {}};
-  if (work.options.cell && !work.options.backward) {
-    if (work.options.cell->starts_with("variant.")) explain::add_variants(run.trace, model);
-    return run;
-  }
-  run.variants = asked_variants(work, run.trace);
+  run.variants = wanted_variants(work, run.trace);
+  if (work.options.answers_cell()) return run;
   run.heads = explain::head_statistics(run.trace);
   run.says = work.subject.says(work.threads);
   if (work.subject.input.batch.targets.defined() && model.has_logits()) run.loss = loss_of(work);
@@ -91,6 +107,49 @@ Explained explain_run(const Explaining& work, const WorkedTraining* training) {
                                           weight_of(work, run.trace), options);
   }
   return run;
+}
+
+std::vector<std::string> asked_forms(const Explaining& work, const Explained& run,
+                                     const std::string& tensor) {
+  std::vector<std::string> forms;
+  for (const std::string& key : work.options.variants) {
+    const std::string form = "variant." + key + "." + tensor;
+    if (run.trace.find(form) != nullptr) forms.push_back(form);
+  }
+  return forms;
+}
+
+void refuse_unchanged(const Explaining& work, const Explained& run, const std::string& tensor) {
+  std::vector<std::string> changed;
+  std::string options;
+  for (const explain::Variant& variant : run.variants) {
+    if (variant.is_own || !work.options.variants.contains(variant.key)) continue;
+    const std::string option = option_text(variant.key);
+    if (options.find(option) == std::string::npos) options += (options.empty() ? "" : " ") + option;
+    for (const std::string& form : variant.tensors) {
+      changed.push_back(form.substr(std::string("variant." + variant.key + ".").size()));
+    }
+  }
+  if (changed.empty() || tensor.starts_with("variant.")) return;
+  const std::vector<std::string_view> names(changed.begin(), changed.end());
+  throw Error(ErrorKind::bad_input, "explain", tensor,
+              options + " leaves it as it is; the nearest that it changes is " +
+                  std::string(base::nearest(tensor, names)));
+}
+
+explain::CellReference asked_cell(const Explaining& work, const Explained& run) {
+  explain::CellReference cell = explain::parse_cell(run.trace, *work.options.cell);
+  const std::vector<std::string> forms = asked_forms(work, run, cell.name);
+  if (forms.size() > 1) {
+    throw Error(ErrorKind::bad_input, "explain", cell.name,
+                "--scale and --norm both change it: give one of them");
+  }
+  if (forms.empty()) {
+    refuse_unchanged(work, run, cell.name);
+  } else {
+    cell.name = forms.front();
+  }
+  return cell;
 }
 
 }  // namespace headlight::cli

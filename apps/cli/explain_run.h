@@ -38,4 +38,13 @@ std::set<int64_t> layers_shown(const Explaining& work);
 // `training`: the one that has just ended, from which the next step would go on; null: none.
 Explained explain_run(const Explaining& work, const WorkedTraining* training);
 
+// The forms of a tensor in the variants that are asked for: "variant.scale.none.logits"; not where
+// the model's own way is asked for.
+std::vector<std::string> asked_forms(const Explaining& work, const Explained& run,
+                                     const std::string& tensor);
+// Throws Error(bad_input) when the variants asked for leave the tensor as it is.
+void refuse_unchanged(const Explaining& work, const Explained& run, const std::string& tensor);
+// The cell asked for, of the variant asked for. Throws Error(bad_input).
+explain::CellReference asked_cell(const Explaining& work, const Explained& run);
+
 }  // namespace headlight::cli

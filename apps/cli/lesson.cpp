@@ -63,14 +63,12 @@ void print_text(Session& session, const Catalogue& catalogue, const Lesson& less
 
 void print_json(Session& session, const Catalogue& catalogue, const Lesson& lesson,
                 const std::vector<ShownStep>& steps) {
-  io::Json::Array list;
-  for (const ShownStep& step : steps) list.push_back(step_json(step, kMostElements));
   const std::string key = "lesson." + lesson.name;
   const io::Json document = io::Json::Object{{"lesson", lesson.name},
                                              {"language", catalogue.language()},
                                              {"title", catalogue.text(key + ".title")},
                                              {"intro", catalogue.text(key + ".intro")},
-                                             {"steps", std::move(list)}};
+                                             {"steps", steps_json(steps, kMostElements)}};
   session.output.write(io::json_text(document) + "\n");
 }
 

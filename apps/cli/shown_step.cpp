@@ -2,6 +2,7 @@
 #include "apps/cli/shown_step.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "headlight/text/text.h"
@@ -115,6 +116,41 @@ io::Json json_of(const Tensor& numbers, int axis, int64_t begin) {
   return list;
 }
 
+// The step goes on with another one.
+void join(ShownStep& step, const ShownStep& more) {
+  const auto append = [](auto& list, const auto& items) {
+    list.insert(list.end(), items.begin(), items.end());
+  };
+  step.afterwards.push_back(more.title);
+  append(step.afterwards, more.paragraphs);
+  append(step.afterwards, more.afterwards);
+  append(step.numbers, more.numbers);
+  append(step.arrays, more.arrays);
+}
+
+io::Json step_json(const ShownStep& step, int64_t most_elements) {
+  io::Json::Object numbers;
+  for (const ShownNumber& number : step.numbers) numbers.emplace_back(number.name, number.value);
+  io::Json::Array arrays;
+  for (const ShownArray& array : step.arrays) {
+    const std::span<const int64_t> sizes = array.numbers.shape().sizes();
+    io::Json::Object entry = {{"name", array.name},
+                              {"title", array.title},
+                              {"shape", io::Json::Array(sizes.begin(), sizes.end())}};
+    if (array.numbers.elements() <= most_elements) {
+      entry.emplace_back("values", array_json(array.numbers));
+    }
+    arrays.emplace_back(std::move(entry));
+  }
+  io::Json::Array text(step.paragraphs.begin(), step.paragraphs.end());
+  text.insert(text.end(), step.afterwards.begin(), step.afterwards.end());
+  return io::Json::Object{{"step", step.number},
+                          {"title", step.title},
+                          {"text", std::move(text)},
+                          {"numbers", std::move(numbers)},
+                          {"arrays", std::move(arrays)}};
+}
+
 }  // namespace
 
 std::string array_drawing(const Terminal& terminal, const Catalogue& catalogue,
@@ -160,27 +196,17 @@ std::string step_text(const Terminal& terminal, const Catalogue& catalogue,
 
 io::Json array_json(const Tensor& numbers) { return json_of(numbers.contiguous(), 0, 0); }
 
-io::Json step_json(const ShownStep& step, int64_t most_elements) {
-  io::Json::Object numbers;
-  for (const ShownNumber& number : step.numbers) numbers.emplace_back(number.name, number.value);
-  io::Json::Array arrays;
-  for (const ShownArray& array : step.arrays) {
-    const std::span<const int64_t> sizes = array.numbers.shape().sizes();
-    io::Json::Object entry = {{"name", array.name},
-                              {"title", array.title},
-                              {"shape", io::Json::Array(sizes.begin(), sizes.end())}};
-    if (array.numbers.elements() <= most_elements) {
-      entry.emplace_back("values", array_json(array.numbers));
-    }
-    arrays.emplace_back(std::move(entry));
+io::Json steps_json(const std::vector<ShownStep>& steps, int64_t most_elements) {
+  std::map<int, ShownStep> by_number;
+  int number = 0;
+  for (const ShownStep& step : steps) {
+    if (step.number != 0) number = step.number;
+    const auto [place, is_new] = by_number.emplace(number, step);
+    if (!is_new) join(place->second, step);
   }
-  io::Json::Array text(step.paragraphs.begin(), step.paragraphs.end());
-  text.insert(text.end(), step.afterwards.begin(), step.afterwards.end());
-  return io::Json::Object{{"step", step.number},
-                          {"title", step.title},
-                          {"text", std::move(text)},
-                          {"numbers", std::move(numbers)},
-                          {"arrays", std::move(arrays)}};
+  io::Json::Array list;
+  for (const auto& [_, step] : by_number) list.push_back(step_json(step, most_elements));
+  return list;
 }
 
 ShownArray shown_tensor(const explain::Trace& trace, const Catalogue& catalogue,
@@ -195,6 +221,8 @@ ShownArray shown_tensor(const explain::Trace& trace, const Catalogue& catalogue,
   const int head_axis = tensor.head_axis();
   if (head >= 0 && head_axis >= 0) {
     array.numbers = array.numbers.slice(head_axis, head, 1).contiguous();
+    array.labels[static_cast<size_t>(head_axis)] = {
+        catalogue.text("place.head", {{"head", std::to_string(head)}})};
     const std::string place = tensor.name.substr(0, tensor.name.rfind('.'));
     array.name = place + ".head." + std::to_string(head) + tensor.name.substr(place.size());
   }

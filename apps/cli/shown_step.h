@@ -33,7 +33,7 @@ struct ShownNumber {
 };
 
 struct ShownStep {
-  int number = 0;
+  int number = 0;  // 0: a part of the step before, under a title of its own
   std::string title;
   std::vector<std::string> paragraphs = {};
   std::vector<ShownTable> tables = {};
@@ -50,9 +50,10 @@ std::string array_drawing(const Terminal& terminal, const explain::Catalogue& ca
 std::string step_text(const Terminal& terminal, const explain::Catalogue& catalogue,
                       const std::string& heading, const ShownStep& step);
 
-// {"step", "title", "text": [], "numbers": {}, "arrays": [{"name", "title", "shape", "values"}]};
-// values are left out beyond `most_elements`.
-io::Json step_json(const ShownStep& step, int64_t most_elements);
+// [{"step", "title", "text": [], "numbers": {}, "arrays": [{"name", "title", "shape", "values"}]}]:
+// each number once, in order, with all that is shown under it; the title of what comes second is
+// the first line of its text. Values are left out beyond `most_elements`.
+io::Json steps_json(const std::vector<ShownStep>& steps, int64_t most_elements);
 
 // Nested lists; a number that is not finite is null.
 io::Json array_json(const tensor::Tensor& numbers);

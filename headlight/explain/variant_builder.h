@@ -11,12 +11,15 @@ namespace headlight::explain {
 
 class VariantBuilder {
  public:
-  VariantBuilder(Trace& trace, const models::Model& model, std::string place)
-      : trace_(trace), model_(model), place_(std::move(place)) {}
+  // Without keys, all variants are wanted.
+  VariantBuilder(Trace& trace, const models::Model& model, std::string place,
+                 std::set<std::string> keys = {})
+      : trace_(trace), model_(model), place_(std::move(place)), wanted_(std::move(keys)) {}
 
   std::vector<Variant> build();
 
  private:
+  bool wants(const std::string& key) const { return wanted_.empty() || wanted_.contains(key); }
   // The run's own way, and what is begun of another one; with the formula that sets it apart.
   void own(const std::string& key, const std::vector<std::string>& tensors,
            const std::string& formula = "");
@@ -51,6 +54,7 @@ class VariantBuilder {
   Trace& trace_;
   const models::Model& model_;
   std::string place_;
+  std::set<std::string> wanted_;
   std::string key_;
   std::string formula_;
   std::set<std::string> renamed_;

@@ -65,10 +65,11 @@ std::vector<Variant> add_variants(Trace& trace, const models::Model& model,
   return VariantBuilder(trace, model, place).build();
 }
 
-std::vector<Variant> add_variants(Trace& trace, const models::Model& model) {
+std::vector<Variant> add_variants(Trace& trace, const models::Model& model,
+                                  const std::set<std::string>& keys) {
   std::vector<Variant> all;
   for (const std::string& place : variant_places(trace)) {
-    for (Variant& variant : VariantBuilder(trace, model, place).build()) {
+    for (Variant& variant : VariantBuilder(trace, model, place, keys).build()) {
       all.push_back(std::move(variant));
     }
   }
@@ -110,6 +111,7 @@ const nn::TransformerBlock* VariantBuilder::block() const {
 
 void VariantBuilder::own(const std::string& key, const std::vector<std::string>& tensors,
                          const std::string& formula) {
+  if (!wants(key)) return;
   variants_.push_back({.key = key,
                        .place = place_,
                        .step = step(),
@@ -173,6 +175,7 @@ void VariantBuilder::build_scales() {
   const std::pair<const char*, float> scales[] = {
       {"scale.sqrt_width", 1 / std::sqrt(width)}, {"scale.width", 1 / width}, {"scale.none", 1.0F}};
   for (const auto& [key, scale] : scales) {
+    if (!wants(key)) continue;
     begin(key, "attention." + std::string(key));
     trace_.add_attention(varied(place_), place_, scale, causal);
     for (const std::string& stage : stages) {
@@ -193,6 +196,7 @@ void VariantBuilder::build_positions() {
   const std::string sum = without(place_, ".positions") + ".sum";
   own("position_index.pair", {place_, sum});
   if (positions.word("order") != "interleaved" || positions.word("divisor") != "half") return;
+  if (!wants("position_index.column")) return;
   begin("position_index.column");
   TracedTensor by_column = again(place_);
   for (io::Json::Member& attribute : by_column.attributes) {
@@ -215,6 +219,7 @@ void VariantBuilder::build_prediction() {
   const nn::Linear::Part& part = model_.parts().output->linear().part();
   const std::string bias = part.bias ? ".bias" : "";
   own("prediction.per_position", names, "prediction.logits" + bias);
+  if (!wants("prediction.flattened")) return;
   begin("prediction.flattened", "prediction.logits.flattened" + bias);
   const Tensor rows = trace_.values(*trace_.at("logits").operand("input"));
   const Tensor logits = Tensor::zeros(tensor::DType::f32, {1, part.outputs});

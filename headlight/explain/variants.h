@@ -1,6 +1,7 @@
 // Where texts disagree: the same step computed in another way, by the engine's own operations.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +41,8 @@ std::vector<std::string> variant_places(const Trace& trace);
 // trace (once). The model is the one that was traced.
 std::vector<Variant> add_variants(Trace& trace, const models::Model& model,
                                   const std::string& place);
-// Of every place.
-std::vector<Variant> add_variants(Trace& trace, const models::Model& model);
+// Of every place; with keys, these alone.
+std::vector<Variant> add_variants(Trace& trace, const models::Model& model,
+                                  const std::set<std::string>& keys = {});
 
 }  // namespace headlight::explain

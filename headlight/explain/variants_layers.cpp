@@ -82,6 +82,7 @@ void VariantBuilder::build_norms() {
 
 // Either is a layer norm with another epsilon in each row: one that gives the deviation wanted.
 void VariantBuilder::build_deviation(const std::string& key, const std::string& attribute) {
+  if (!wants(key)) return;
   begin(key);
   const RowNorm norm(trace_, place_);
   TracedTensor deviation = again(place_ + ".deviation");
@@ -156,6 +157,7 @@ void VariantBuilder::add_attention(const std::string& place, const std::string& 
 
 // x + self(LayerNorm(x))
 void VariantBuilder::build_pre_norm(const nn::TransformerBlock& block) {
+  if (!wants("norm.pre")) return;
   begin("norm.pre");
   const std::string& layer = block.options().place;
   const std::string before = layer + ".residual_in";
@@ -183,6 +185,7 @@ void VariantBuilder::build_pre_norm(const nn::TransformerBlock& block) {
 
 // LayerNorm(x + self(x))
 void VariantBuilder::build_post_norm(const nn::TransformerBlock& block) {
+  if (!wants("norm.post")) return;
   begin("norm.post");
   const std::string& layer = block.options().place;
   const std::string before = layer + ".residual_in";
@@ -208,7 +211,7 @@ void VariantBuilder::build_feed_forward(const nn::TransformerBlock& block) {
   own("feed_forward.two", {place_ + ".hidden", place_ + ".activated", place_ + ".output"},
       "variant.feed_forward.two" + bias);
   const int64_t width = trace_.at(place_ + ".output").shape[-1];
-  if (part.outputs < width) return;
+  if (part.outputs < width || !wants("feed_forward.one")) return;
   begin("feed_forward.one", "variant.feed_forward.one" + bias);
   part.outputs = width;
   tensor::Arena arena;

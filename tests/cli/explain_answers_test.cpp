@@ -1,6 +1,7 @@
 // What `headlight explain` answers of single cells, weights and heads, as it is printed.
 #include <gtest/gtest.h>
 
+#include "headlight/io/io.h"
 #include "tests/cli/program.h"
 
 namespace headlight::test {
@@ -54,6 +55,36 @@ TEST(ExplainAnswers, says_of_its_heads_what_the_columns_are) {
       run.output.substr(difference, run.output.find('\n', difference) - difference);
   EXPECT_EQ(line.find('.'), std::string::npos) << line;
   expect_said(line, "e-0");
+}
+
+// Each step of a document, in order.
+std::vector<double> step_numbers(const ProgramRun& run) {
+  EXPECT_EQ(run.code, 0) << run.errors;
+  const io::Json document = io::parse_json(run.output, "output");
+  std::vector<double> numbers;
+  for (const io::Json& step : *document.find("steps")->array()) {
+    numbers.push_back(*step.find("step")->number());
+  }
+  return numbers;
+}
+
+TEST(ExplainAnswers, as_json_each_step_is_there_once_and_in_order) {
+  std::vector<double> all;
+  for (int step = 1; step <= 14; ++step) all.push_back(step);
+  EXPECT_EQ(step_numbers(answer_of({"--json"})), all);
+  EXPECT_EQ(step_numbers(answer_of({"--json", "--backward"})), all);
+  EXPECT_EQ(step_numbers(answer_of({"--json", "--only", "7"})), std::vector<double>{7});
+  EXPECT_EQ(step_numbers(answer_of({"--json", "--only",
+                                    "logits,shared.weight,encoder.0.self.scores,"
+                                    "encoder.0.self.weights"})),
+            (std::vector<double>{4, 7, 13}));
+  EXPECT_EQ(step_numbers(run_program({"lesson", "transformer", "--json"})), all);
+  // Nothing of what is shown under a step is lost.
+  const std::string heads = answer_of({"--json", "--only", "12", "--backward"}).output;
+  expect_said(heads, "\"Heads, token to token\"");
+  expect_said(answer_of({"--json", "--only", "14", "--backward"}).output, "The new weight: ");
+  expect_said(run_program({"lesson", "transformer", "--json", "--step", "12"}).output,
+              "\"identity.masked_scores\"");
 }
 
 }  // namespace

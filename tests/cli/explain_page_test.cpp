@@ -156,7 +156,7 @@ TEST_F(ExplainPage, answers_every_cell_in_a_browser) {
   if (std::system("command -v chromium > /dev/null") != 0) {
     GTEST_SKIP() << "chromium is not installed";
   }
-  const std::string found = checked(page({"--train", "--backward"}));
+  const std::string found = checked(page({"--train", "--backward", "--scale", "none"}));
   EXPECT_NE(found.find("wrong: 0\n"), std::string::npos) << found;
   EXPECT_GT(std::atoi(found.c_str() + std::string_view("cells: ").size()), 10'000) << found;
 }

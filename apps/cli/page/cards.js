@@ -142,11 +142,12 @@ function variantsOf(step) {
   return families.map((family) => {
     const [name, place] = family.split(" ");
     const members = found.filter((variant) => variant.place === place && variant.key.startsWith(`${name}.`));
-    const shown = element("div", { class: "flow" });
+    const figures = (variant) => variant.tensors.map((one) => figure(run().find(one)));
+    const asked = members.filter((variant) => !variant.own && data.asked.includes(variant.key));
+    const shown = element("div", { class: "flow" }, asked.map(figures));
     return element("div", { class: "variants group" }, element("p", { class: "text" }, text(`variant.${name}`)),
       element("table", {}, members.map((variant) => element("tr", { class: variant.own ? "own" : undefined },
-        element("td", {}, button(text(`variant.${variant.key}`), { class: "name-button", click: () =>
-          fill(shown, variant.tensors.map((name) => figure(run().find(name)))) })),
+        element("td", {}, button(text(`variant.${variant.key}`), { class: "name-button", click: () => fill(shown, figures(variant)) })),
         element("td", {}, formulaOf(variant.formula)),
         element("td", { class: "measure" }, variant.own ? text("variant.own") : text("variant.difference", { difference: prose(variant.largest_difference, 3) }))))), shown);
   });
