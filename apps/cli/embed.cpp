@@ -24,20 +24,6 @@ constexpr Option kEmbedOptions[] = {
     {"encoding", "NAME", "of standard input, where it is not UTF-8: cp1254, cp949, latin1, ..."},
 };
 
-std::vector<int64_t> encoded(const text::Tokenizer& tokenizer, const models::Model& model,
-                             const std::string& line, const std::string& place) {
-  std::vector<int64_t> ids = tokenizer.encode(line, {.framed = true});
-  const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorKind::bad_input, "embed", place, why);
-  };
-  if (ids.empty()) refuse("has no tokens");
-  if (static_cast<int64_t>(ids.size()) > model.context_length()) {
-    refuse("has " + std::to_string(ids.size()) + " tokens, the model's context is " +
-           std::to_string(model.context_length()));
-  }
-  return ids;
-}
-
 void print(Session& session, const std::string& text, const std::vector<float>& vector) {
   if (session.json) {
     session.output.write(R"({"text":)" + io::json_text(text) + R"(,"vector":)");
@@ -63,19 +49,22 @@ void run_embed(Session& session) {
                     ", only an encoder (bert) gives sentence vectors");
   }
   const text::Tokenizer tokenizer = need_tokenizer(session, loaded);
+  const EncodeLine encode = [&](const std::string& line, const std::string& place) {
+    auto ids = encode_line("embed", tokenizer, *encoder, line, place, {.framed = true});
+    if (ids.empty()) throw Error(ErrorKind::bad_input, "embed", place, "has no tokens");
+    return ids;
+  };
   base::ThreadPool threads(session.threads);
   tensor::Arena arena;
   autograd::Context context{.threads = threads, .arena = arena};
   for (auto block = lines.next(); !block.empty(); block = lines.next()) {
-    std::vector<std::vector<int64_t>> sentences;
-    for (size_t i = 0; i < block.size(); ++i) {
-      sentences.push_back(encoded(tokenizer, *encoder, block[i], lines.place(i)));
-    }
-    const auto vectors = infer::sentence_vectors(context, *encoder, sentences);
-    for (size_t i = 0; i < block.size(); ++i) {
+    const EncodedBlock encoded = encode_block(lines, block, encode);
+    const auto vectors = infer::sentence_vectors(context, *encoder, encoded.lines);
+    for (size_t i = 0; i < encoded.lines.size(); ++i) {
       print(session, block[i], vectors[i]);
     }
     session.output.flush();
+    if (encoded.refusal) std::rethrow_exception(encoded.refusal);
   }
 }
 

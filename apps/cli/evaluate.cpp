@@ -62,7 +62,7 @@ struct Evaluation {
   void on_text() {
     const text::Tokenizer tokenizer = need_tokenizer(session, loaded);
     const std::string path = *session.arguments.text("data");
-    data::TokenStream tokens = data::tokenize(tokenizer, read_data());
+    data::TokenStream tokens = data::tokenize(tokenizer, read_data(), path);
     data::ValidationWindows windows(tokens, model().context_length(), path);
     facts.emplace_back("tokens", windows.target_count());
     add_loss(*train::validation_task(std::move(windows)));
@@ -73,6 +73,7 @@ struct Evaluation {
     const std::string path = *session.arguments.text("data");
     const std::vector<data::Pair> pairs = data::parse_pairs(read_data(), path);
     data::PairSet set = data::encode_pairs(tokenizer, tokenizer, pairs, path);
+    check_lengths(set, pairs, path);
     facts.emplace_back("sentences", set.size());
     add_loss(*train::validation_task(std::move(set), sequence_ids(path)));
     const std::vector<std::string> written = translations(tokenizer, pairs);
@@ -80,6 +81,19 @@ struct Evaluation {
     for (const data::Pair& pair : pairs) references.push_back(pair.target);
     facts.emplace_back("bleu", text::corpus_bleu(written, references).score);
     facts.emplace_back("chrf", text::corpus_chrf(written, references));
+  }
+
+  // A target is read behind a start.
+  void check_lengths(const data::PairSet& set, const std::vector<data::Pair>& pairs,
+                     const std::string& path) const {
+    for (int64_t i = 0; i < set.size(); ++i) {
+      const int64_t longest = std::max(set.source_length(i), set.target_length(i) + 1);
+      if (longest <= model().context_length()) continue;
+      const int64_t line = pairs[static_cast<size_t>(i)].line;
+      throw Error(ErrorKind::bad_input, "pairs", path + ":" + std::to_string(line),
+                  "has " + std::to_string(longest) + " tokens, the model's context is " +
+                      std::to_string(model().context_length()));
+    }
   }
 
   data::SequenceIds sequence_ids(const std::string& path) const {

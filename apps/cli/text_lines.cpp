@@ -2,8 +2,7 @@
 #include "apps/cli/text_lines.h"
 
 #include "apps/cli/standard_input.h"
-#include "headlight/base/base.h"
-#include "headlight/text/text.h"
+#include "headlight/io/io.h"
 
 namespace headlight::cli {
 
@@ -23,7 +22,8 @@ std::string TextLines::next_text() {
     is_at_end_ = true;
     waiting_ = read_standard_input();
   }
-  size_t end = std::string::npos;
+  size_t end = waiting_.rfind('\n');
+  if (end != std::string::npos) ++end;
   while (!is_at_end_ && end == std::string::npos) {
     const std::string more = read_some_of_standard_input();
     is_at_end_ = more.empty();
@@ -38,7 +38,18 @@ std::string TextLines::next_text() {
 }
 
 std::vector<std::string> TextLines::next() {
-  const std::string text = text::to_utf8(next_text(), name_, encoding_);
+  first_line_ = next_line_;
+  std::string bytes = next_text();
+  if (encoding_.empty()) {
+    // Lines before the first that is wrong get their answer; it comes back, as the first.
+    const size_t valid = io::valid_utf8_length(bytes);
+    const size_t line = valid == bytes.size() ? valid : bytes.rfind('\n', valid) + 1;
+    if (line > 0) {
+      waiting_.insert(0, bytes, line);
+      bytes.resize(line);
+    }
+  }
+  const std::string text = text::to_utf8(std::move(bytes), place(0), encoding_);
   std::vector<std::string> lines;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
@@ -46,13 +57,42 @@ std::vector<std::string> TextLines::next() {
     lines.push_back(text.substr(begin, end - begin - (has_return ? 1 : 0)));
     begin = end + 1;
   }
-  first_line_ = next_line_;
   next_line_ += lines.size();
   return lines;
 }
 
 std::string TextLines::place(size_t index) const {
   return name_ + ", line " + std::to_string(first_line_ + index);
+}
+
+std::vector<int64_t> encode_line(const std::string& command, const text::Tokenizer& tokenizer,
+                                 const models::Model& model, const std::string& line,
+                                 const std::string& place, text::EncodeOptions options) {
+  std::vector<int64_t> ids;
+  try {
+    ids = tokenizer.encode(line, options);
+  } catch (const base::Error& error) {
+    throw base::Error(error.kind(), command, place, error.what());
+  }
+  if (static_cast<int64_t>(ids.size()) > model.context_length()) {
+    base::refuse(command, place,
+                 "has " + std::to_string(ids.size()) + " tokens, the model's context is " +
+                     std::to_string(model.context_length()));
+  }
+  return ids;
+}
+
+EncodedBlock encode_block(const TextLines& lines, const std::vector<std::string>& block,
+                          const EncodeLine& encode) {
+  EncodedBlock encoded;
+  try {
+    for (size_t i = 0; i < block.size(); ++i) {
+      encoded.lines.push_back(encode(block[i], lines.place(i)));
+    }
+  } catch (const base::Error&) {
+    encoded.refusal = std::current_exception();
+  }
+  return encoded;
 }
 
 }  // namespace headlight::cli

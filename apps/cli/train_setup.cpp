@@ -196,9 +196,11 @@ TrainSetup lm_setup(base::FileSystem& files, const TrainSettings& s) {
     }
     if (block == 0) block = context;
   }
-  data::TrainingWindows training(data::tokenize(*setup.tokenizer, split.train), block, s.data);
-  data::ValidationWindows validation(data::tokenize(*setup.tokenizer, split.valid), block,
-                                     s.valid.empty() ? s.data : s.valid);
+  data::TrainingWindows training(data::tokenize(*setup.tokenizer, split.train, s.data), block,
+                                 s.data);
+  const std::string valid_name = s.valid.empty() ? "last tenth of " + s.data : s.valid;
+  data::ValidationWindows validation(data::tokenize(*setup.tokenizer, split.valid, valid_name),
+                                     block, valid_name);
   if (!setup.model) setup.model = make_gpt(files, s, *setup.tokenizer);
   setup.data_text = counts_text(training.tokens().size(), validation.target_count());
   setup.data_sum = sum_of(training.tokens(), validation.tokens());

@@ -17,7 +17,8 @@ constexpr std::string_view kTranslateExamples =
   headlight translate MODEL --text "yüz kırk iki" --beam 4 --json
       the four best with their scores
 
-A line in gives a line out; an empty one stays empty. A translation is at most 50 tokens longer than its source.
+A line in gives a line out; an empty one stays empty. A line that cannot be read ends it, after the answers to those before. A
+translation is at most 50 tokens longer than its source.
 Greedy by default; beam scores are log p / length^A, the end counted.
 --json: a line {"source":"","text":"","ids":[],"log_probability":0,"stopped":"end|limit|context"} for each, with --beam also "score"
 and "hypotheses":[{"ids":[],"text":"","log_probability":0,"stopped":"","score":0}], the best first.
@@ -52,34 +53,26 @@ class Translator {
   Translator& operator=(const Translator&) = delete;
 
   void print(const TextLines& lines, const std::vector<std::string>& block) {
+    const EncodedBlock encoded =
+        encode_block(lines, block, [this](const std::string& line, const std::string& place) {
+          return encode_line("translate", tokenizer_, model_, line, place);
+        });
     std::vector<std::vector<int64_t>> sources;
-    std::vector<size_t> numbers(block.size());  // of each line among the sources, from 1
-    for (size_t i = 0; i < block.size(); ++i) {
-      std::vector<int64_t> ids = encoded(block[i], lines.place(i));
-      if (ids.empty()) continue;
-      sources.push_back(std::move(ids));
-      numbers[i] = sources.size();
+    for (const std::vector<int64_t>& ids : encoded.lines) {
+      if (!ids.empty()) sources.push_back(ids);
     }
     const auto found = outputs(sources);
     std::vector<infer::Hypothesis> nothing(1);
     nothing.front().reason = infer::StopReason::end;
-    for (size_t i = 0; i < block.size(); ++i) {
-      print_line_of(block[i], numbers[i] == 0 ? nothing : found[numbers[i] - 1]);
+    size_t next = 0;
+    for (size_t i = 0; i < encoded.lines.size(); ++i) {
+      print_line_of(block[i], encoded.lines[i].empty() ? nothing : found[next++]);
     }
     session_.output.flush();
+    if (encoded.refusal) std::rethrow_exception(encoded.refusal);
   }
 
  private:
-  std::vector<int64_t> encoded(const std::string& line, const std::string& place) const {
-    std::vector<int64_t> ids = tokenizer_.encode(line);
-    if (static_cast<int64_t>(ids.size()) > model_.context_length()) {
-      throw Error(ErrorKind::bad_input, "translate", place,
-                  "has " + std::to_string(ids.size()) + " tokens, the model's context is " +
-                      std::to_string(model_.context_length()));
-    }
-    return ids;
-  }
-
   // Greedy ones as hypotheses without a search.
   std::vector<std::vector<infer::Hypothesis>> outputs(
       const std::vector<std::vector<int64_t>>& sources) {

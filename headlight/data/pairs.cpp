@@ -111,7 +111,12 @@ PairSet encode_pairs(const text::Tokenizer& source, const text::Tokenizer& targe
   PairSet set(source.size(), target.size());
   const auto encoded = [&name](const text::Tokenizer& tokenizer, const std::string& text,
                                const char* which, int64_t line) {
-    std::vector<int64_t> ids = tokenizer.encode(text);
+    std::vector<int64_t> ids;
+    try {
+      ids = tokenizer.encode(text);
+    } catch (const Error& error) {
+      refuse(place(name, line), std::string("the ") + which + ": " + error.what());
+    }
     if (ids.empty()) refuse(place(name, line), std::string("the ") + which + " gives no tokens");
     return ids;
   };

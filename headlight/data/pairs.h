@@ -61,7 +61,7 @@ class PairSet {
   int64_t longest_target_ = 0;
 };
 
-// Throws Error with the line for a side that gives no tokens.
+// Throws Error with the line for a side that gives no tokens or cannot be encoded.
 PairSet encode_pairs(const text::Tokenizer& source, const text::Tokenizer& target,
                      std::span<const Pair> pairs, const std::string& name);
 

@@ -39,6 +39,24 @@ bool is_clean_cut(const text::Tokenizer& tokenizer, std::string_view text, size_
   return apart == tokenizer.encode(text.substr(begin, end - begin));
 }
 
+// Where in the text from `at` on the tokenizer fails: "play.txt:12", or the name alone when it does
+// not for any line.
+std::string wrong_line(const text::Tokenizer& tokenizer, std::string_view text, size_t at,
+                       const std::string& name) {
+  auto number = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  while (at < text.size()) {
+    ++number;
+    const size_t end = std::min(text.size(), text.find('\n', at)) + 1;
+    try {
+      tokenizer.encode(text.substr(at, end - at));
+    } catch (const Error&) {
+      return name + ":" + std::to_string(number);
+    }
+    at = end;
+  }
+  return name;
+}
+
 }  // namespace
 
 TokenStream::TokenStream(int64_t vocabulary_size) : vocabulary_size_(vocabulary_size) {}
@@ -67,14 +85,19 @@ void TokenStream::copy(int64_t first, std::span<int64_t> into) const {
   wide_.empty() ? from(narrow_) : from(wide_);
 }
 
-TokenStream tokenize(const text::Tokenizer& tokenizer, std::string_view text) {
+TokenStream tokenize(const text::Tokenizer& tokenizer, std::string_view text,
+                     const std::string& name) {
   TokenStream stream(tokenizer.size());
   size_t begin = 0;
   while (begin < text.size()) {
-    size_t end = next_cut(text, std::min(text.size(), begin + kPieceBytes));
-    if (end < text.size() && !is_clean_cut(tokenizer, text, end)) end = text.size();
-    stream.append(tokenizer.encode(text.substr(begin, end - begin)));
-    begin = end;
+    try {
+      size_t end = next_cut(text, std::min(text.size(), begin + kPieceBytes));
+      if (end < text.size() && !is_clean_cut(tokenizer, text, end)) end = text.size();
+      stream.append(tokenizer.encode(text.substr(begin, end - begin)));
+      begin = end;
+    } catch (const Error& error) {
+      throw Error(error.kind(), "text", wrong_line(tokenizer, text, begin, name), error.what());
+    }
   }
   return stream;
 }

@@ -31,7 +31,9 @@ class TokenStream {
 
 // The ids of the text, the same as the tokenizer gives for all of it at once. The text is encoded
 // in pieces where that makes no difference, so that no second copy of it is as large as it is.
-TokenStream tokenize(const text::Tokenizer& tokenizer, std::string_view text);
+// Throws Error(bad_input) with `name` (a path) and the line for what no token stands for.
+TokenStream tokenize(const text::Tokenizer& tokenizer, std::string_view text,
+                     const std::string& name);
 
 // A file of ids as nanoGPT writes them (train.bin): unsigned, two bytes each, lower byte first.
 TokenStream read_token_file(const base::Input& input, int64_t vocabulary_size);

@@ -213,6 +213,26 @@ TEST_F(TranslateCommand, gives_scores_as_json) {
   EXPECT_EQ(*io::parse_json(lines[1], "line").find("text")->text(), "");
 }
 
+TEST_F(TranslateCommand, answers_the_lines_before_one_that_is_wrong_and_names_it) {
+  const std::vector<std::string> words = {"translate", model_folders().strict_translator()};
+  const std::string good = output_of(words, {.input_path = folder_.put("good.txt", "abc\n\nb\n")});
+  struct Wrong {
+    std::string line, part;
+  };
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {"aQ", R"(translate (standard input, line 4): text ("Q"): is not in the vocabulary)"},
+           {std::string(25, 'a'), "translate (standard input, line 4): has 25 tokens"},
+           {"a\xe7 se\xe7 \xfe", "(standard input, line 4): not UTF-8 at byte 1; it looks like"}}) {
+    SCOPED_TRACE(wrong.part);
+    const std::string path = folder_.put("in.txt", "abc\n\nb\n" + wrong.line + "\nabc\n");
+    const ProgramRun run = run_program(words, {.input_path = path});
+    EXPECT_EQ(run.code, 3);
+    EXPECT_EQ(run.output, good);
+    EXPECT_NE(run.errors.find(wrong.part), std::string::npos) << run.errors;
+    EXPECT_EQ(std::ranges::count(run.errors, '\n'), 1) << run.errors;
+  }
+}
+
 TEST_F(TranslateCommand, keeps_to_a_limit) {
   const io::Json json = json_of(with(kWords, {"--text", "abc", "--max-new-tokens", "1"}));
   EXPECT_LE(json.find("ids")->array()->size(), 1U);
@@ -238,6 +258,18 @@ TEST_F(TranslateCommand, answers_each_line_as_it_comes) {
   close(input[1]);
   EXPECT_EQ(program.finish().code, 0);
   close(output[0]);
+}
+
+TEST(EmbedCommand, answers_the_lines_before_one_that_is_wrong) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> words = {"embed", model_folders().encoder()};
+  const std::string good = output_of(words, {.input_path = folder.put("good.txt", "a house\n")});
+  const std::string path = folder.put("in.txt", "a house\na a a a a a a a a a a\na\n");
+  const ProgramRun run = run_program(words, {.input_path = path});
+  EXPECT_EQ(run.code, 3);
+  EXPECT_EQ(run.output, good);
+  EXPECT_NE(run.errors.find("embed (standard input, line 2): has 13 tokens"), std::string::npos)
+      << run.errors;
 }
 
 TEST(EmbedCommand, gives_vectors_of_length_one) {

@@ -1,6 +1,8 @@
 // Folders as training would leave them.
 #include "tests/cli/model_folders.h"
 
+#include <filesystem>
+
 #include "tests/infer/support.h"
 
 namespace headlight::test {
@@ -47,6 +49,11 @@ void save_encoder(const std::string& folder) {
 ModelFolders::ModelFolders() {
   save_gpts(gpt(), bare_gpt());
   save_translator(translator());
+  std::filesystem::copy(translator(), strict_translator());
+  std::string tokenizer = folder_.get("strict/tokenizer.json");
+  const std::string unknown = R"("unk_token":"<unk>")";
+  tokenizer.replace(tokenizer.find(unknown), unknown.size(), R"("unk_token":"<none>")");
+  folder_.put("strict/tokenizer.json", tokenizer);
   save_encoder(encoder());
 }
 

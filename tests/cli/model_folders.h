@@ -20,6 +20,8 @@ class ModelFolders {
   std::string bare_gpt() const { return folder_ / "bare"; }
   // Random numbers, over the characters a to j and the space; contexts of 24.
   std::string translator() const { return folder_ / "translator"; }
+  // The same without a token for what it does not know.
+  std::string strict_translator() const { return folder_ / "strict"; }
   // Random numbers, over a few words; a context of 12.
   std::string encoder() const { return folder_ / "encoder"; }
 

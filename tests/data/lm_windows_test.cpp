@@ -83,7 +83,7 @@ TEST(Tokenize, in_pieces_gives_the_ids_of_the_whole) {
   for (const text::Tokenizer& tokenizer :
        {text::char_tokenizer({&view, 1}),
         text::train_bpe({&sample, 1}, {.vocabulary_size = 300})}) {
-    EXPECT_EQ(all_of(tokenize(tokenizer, text)), tokenizer.encode(text));
+    EXPECT_EQ(all_of(tokenize(tokenizer, text, "text")), tokenizer.encode(text));
   }
 }
 
@@ -96,14 +96,15 @@ TEST(Tokenize, does_not_cut_where_the_tokenizer_begins_each_text_with_a_space) {
   const size_t at = json.find("false", json.find(plain));
   ASSERT_NE(at, std::string::npos);
   const text::Tokenizer tokenizer = text::parse_tokenizer(json.replace(at, 5, "true"), "t.json");
-  EXPECT_EQ(all_of(tokenize(tokenizer, text)), tokenizer.encode(text));
+  EXPECT_EQ(all_of(tokenize(tokenizer, text, "text")), tokenizer.encode(text));
 }
 
 TEST(Tokenize, takes_texts_without_a_place_to_cut) {
   const std::string text((size_t{1} << 20) + 5, 'a');
   const std::string_view view = text;
-  EXPECT_EQ(tokenize(text::char_tokenizer({&view, 1}), text).size(), (int64_t{1} << 20) + 5);
-  EXPECT_EQ(tokenize(text::char_tokenizer({&view, 1}), "").size(), 0);
+  EXPECT_EQ(tokenize(text::char_tokenizer({&view, 1}), text, "text").size(),
+            (int64_t{1} << 20) + 5);
+  EXPECT_EQ(tokenize(text::char_tokenizer({&view, 1}), "", "text").size(), 0);
 }
 
 TEST(SplitText, keeps_the_last_tenth_of_the_characters) {
@@ -124,8 +125,8 @@ TEST(ValidationWindows, cover_the_shakespeare_that_nanogpt_keeps) {
   const text::Tokenizer tokenizer = text::char_tokenizer({&view, 1});
   EXPECT_EQ(tokenizer.size(), 65);
   const TextSplit split = split_text(text);
-  EXPECT_EQ(tokenize(tokenizer, split.train).size(), 1003854);
-  const ValidationWindows windows(tokenize(tokenizer, split.valid), 64, path);
+  EXPECT_EQ(tokenize(tokenizer, split.train, path).size(), 1003854);
+  const ValidationWindows windows(tokenize(tokenizer, split.valid, path), 64, path);
   EXPECT_EQ(windows.target_count(), 111539);
   EXPECT_EQ(windows.window_count(), 1743);
 }
