@@ -152,7 +152,7 @@ class FirstMinute {
     base::make_directories(session_.files, folder);
     base::write_file(session_.files, path, [this](base::Output& file) { page_.write(file); });
     // Whole, so that it can be clicked on or copied.
-    session_.output.write(catalogue_.text("first.page", {{"path", path}}) + "\n");
+    session_.output.write(catalogue_.text("first.page", {{"path", visible(path)}}) + "\n");
     say("first.next", {{"command", "headlight explain --help"}});
     session_.output.flush();
     if (has_desktop()) open_page(path);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "apps/cli/words.h"
 #include "headlight/text/text.h"
 
 namespace headlight::cli {
@@ -99,7 +100,11 @@ std::string wrapped(std::string_view text, int64_t width, std::string_view inden
   std::string lines;
   std::string line(indent);
   bool is_empty = true;
-  const Words words = text::words(text);
+  std::string one_line(text);
+  std::ranges::replace_if(
+      one_line, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  const std::string plain = shown(one_line);
+  const Words words = text::words(plain);
   for (size_t at = 0; at < words.size();) {
     size_t count = kept_together(words, at);
     std::string piece = joined_by_blanks(words, at, count);
@@ -130,17 +135,17 @@ std::string padded_before(const std::string& text, int64_t width) {
 }
 
 std::string visible(const std::string& text) {
-  std::string shown;
+  std::string marked;
   for (const char c : text) {
     if (c == '\n') {
-      shown += "⏎";
+      marked += "⏎";
     } else if (c == '\t') {
-      shown += "→";
+      marked += "→";
     } else {
-      shown += static_cast<unsigned char>(c) < ' ' || c == 0x7f ? '?' : c;
+      marked += c;
     }
   }
-  return shown;
+  return shown(marked);
 }
 
 std::string cut_to(const std::string& text, int64_t width) {
@@ -162,11 +167,12 @@ std::string bold(const Terminal& terminal, const std::string& text) {
   return terminal.colors ? "\033[1m" + text + "\033[0m" : text;
 }
 
-std::string table_text(const std::vector<std::vector<std::string>>& lines, int64_t width) {
+std::string table_text(std::vector<std::vector<std::string>> lines, int64_t width) {
   std::vector<int64_t> widths;
-  for (const std::vector<std::string>& line : lines) {
+  for (std::vector<std::string>& line : lines) {
     widths.resize(std::max(widths.size(), line.size()));
     for (size_t i = 0; i < line.size(); ++i) {
+      line[i] = visible(line[i]);
       widths[i] = std::max(widths[i], text::columns(line[i]));
     }
   }

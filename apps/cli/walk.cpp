@@ -66,7 +66,7 @@ void add_ids(const Walk& walk, ShownStep& step) {
     if (!ids.defined()) return;
     ShownTable table{{{walk.catalogue.text("label.token"), walk.catalogue.text("label.id")}}};
     for (size_t i = 0; i < std::min(tokens.size(), kMostWords); ++i) {
-      table.lines.push_back({visible(tokens[i]), std::to_string(ids.data<int64_t>()[i])});
+      table.lines.push_back({tokens[i], std::to_string(ids.data<int64_t>()[i])});
     }
     if (tokens.size() > kMostWords) table.lines.push_back({"…", "…"});
     step.tables.push_back(std::move(table));
@@ -105,8 +105,8 @@ void add_prediction(const Walk& walk, ShownStep& step) {
     const float* probabilities = values.data<float>() + row * values.size(2);
     for (const int64_t id : likeliest(probabilities, width, encodes ? 1 : kMost)) {
       auto& line = table.lines.emplace_back();
-      if (encodes) line.push_back(visible(walk.trace.input().tokens[static_cast<size_t>(row)]));
-      line.push_back(visible(words[static_cast<size_t>(id)]));
+      if (encodes) line.push_back(walk.trace.input().tokens[static_cast<size_t>(row)]);
+      line.push_back(words[static_cast<size_t>(id)]);
       line.push_back(walk.catalogue.number(probabilities[id], 4));
     }
   }

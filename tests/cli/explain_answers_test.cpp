@@ -1,7 +1,10 @@
 // What `headlight explain` answers of single cells, weights and heads, as it is printed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "headlight/io/io.h"
+#include "tests/base/temporary_folder.h"
 #include "tests/cli/program.h"
 
 namespace headlight::test {
@@ -85,6 +88,37 @@ TEST(ExplainAnswers, as_json_each_step_is_there_once_and_in_order) {
   expect_said(answer_of({"--json", "--only", "14", "--backward"}).output, "The new weight: ");
   expect_said(run_program({"lesson", "transformer", "--json", "--step", "12"}).output,
               "\"identity.masked_scores\"");
+}
+
+// Bytes of a text that a terminal would obey.
+bool has_control(const std::string& text) {
+  return std::ranges::any_of(text,
+                             [](char c) {
+                               return (static_cast<unsigned char>(c) < ' ' && c != '\n') ||
+                                      c == '\x7f';
+                             }) ||
+         text.find("\u009b") != std::string::npos || text.find("\u202e") != std::string::npos;
+}
+
+TEST(ExplainAnswers, controls_in_a_sentence_are_seen_and_not_obeyed) {
+  const std::string text = "\x1b[31mred \u009b2J \u202eabc \x7f";
+  const TemporaryFolder folder;
+  const std::string file = folder.put("mine.tsv", text + "\tyou\x07 win\n");
+  const auto walk = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"explain", "--text", text, "--sentences", file});
+    return run_program(more);
+  };
+  const ProgramRun shown = walk({});
+  EXPECT_EQ(shown.code, 0) << shown.errors;
+  EXPECT_FALSE(has_control(shown.output)) << shown.output;
+  expect_said(shown.output, "Sentence: \\x1b[31mred \\u009b2J \\u202eabc \\x7f\n");
+  expect_said(shown.output, "\n  \\x1b[31mred  4\n  \\u009b2J     5\n");
+  expect_said(shown.output, "you\\x07 ");
+  const io::Json document = io::parse_json(walk({"--json"}).output, "output");
+  EXPECT_EQ(*document.find("text")->text(), text);
+  const std::string place = folder / "no\x1b[31m\n\u009b.tsv";
+  const ProgramRun failed = run_program({"explain", "--text", "a", "--sentences", place});
+  expect_one_line(failed, 3, "no\\x1b[31m\\x0a\\u009b.tsv");
 }
 
 }  // namespace
