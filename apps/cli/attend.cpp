@@ -50,9 +50,10 @@ void print_json(StandardOutput& output, const tensor::Tensor& array) {
 
 void run_attend(Session& session) {
   const AttendOptions options = read_attend_options(session.arguments);
-  for (const auto& place : {options.out, options.trace, options.grads}) {
-    check_output_place(session.files, place);
-  }
+  check_outputs(session.files, session.arguments,
+                {.inputs = {"query", "key", "value", "weights", "past", "valid-lens", "keep-mask",
+                            "forbid-mask", "bias", "head-gates", "grad-out"},
+                 .outputs = {"out", "trace", "grads"}});
   const AttendInputs inputs = read_attend_inputs(session.files, options);
   base::ThreadPool threads(session.threads);
   const AttendResult result = attend(threads, options, inputs);

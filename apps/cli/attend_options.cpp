@@ -121,7 +121,6 @@ AttendOptions read_attend_options(Arguments& arguments) {
   options.grad_out = array_place(arguments, "grad-out");
   options.grads = safetensors_path(arguments, "grads");
   check_head_counts(arguments, options);
-  check_outputs_differ({options.out, options.trace, options.grads});
   return options;
 }
 

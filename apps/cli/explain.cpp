@@ -36,7 +36,8 @@ void write_report(const Explaining& work, Report& report) {
 
 void run_explain(Session& session) {
   const ExplainOptions options = read_explain_options(session);
-  check_output_place(session.files, options.out);
+  check_outputs(session.files, session.arguments,
+                {.inputs = {"weights", "sentences"}, .outputs = {"out"}});
   base::ThreadPool threads(session.threads);
   const Explaining work{session, options, explain::Catalogue::of(options.language), threads,
                         make_subject(session, options)};

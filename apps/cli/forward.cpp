@@ -57,7 +57,6 @@ ForwardOptions read_options(Arguments& arguments) {
     for (const std::string& name : split_words(*only, ',')) options.only.insert(name);
   }
   options.heads_off = heads_of(arguments, "heads-off");
-  check_outputs_differ({options.logits, options.trace, options.grads});
   return options;
 }
 
@@ -99,9 +98,9 @@ void print_text(StandardOutput& output, const ForwardOptions& options,
 
 void forward(Session& session) {
   const ForwardOptions options = read_options(session.arguments);
-  for (const auto& place : {options.logits, options.trace, options.grads}) {
-    check_output_place(session.files, place);
-  }
+  check_outputs(session.files, session.arguments,
+                {.inputs = {"ids", "source-ids", "source-lens", "targets"},
+                 .outputs = {"logits", "trace", "grads"}});
   const LoadedModel loaded = load_model_argument(session);
   const ForwardInputs inputs = read_forward_inputs(session.files, options);
   base::ThreadPool threads(session.threads);

@@ -9,6 +9,7 @@
 
 #include "tests/base/temporary_folder.h"
 #include "tests/cli/arrays.h"
+#include "tests/cli/model_folders.h"
 #include "tests/cli/program.h"
 
 namespace headlight::test {
@@ -102,6 +103,35 @@ TEST_F(Streams, fail_on_places_that_cannot_be_written) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "t.safetensors"));
   expect_one_line(attend_to("no/folder/t.safetensors", "y.npy"), 1, "there is no directory");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "y.npy"));
+}
+
+TEST_F(Streams, do_not_go_where_an_input_comes_from) {
+  namespace fs = std::filesystem;
+  fs::create_symlink(query_, folder_ / "link.npy");
+  fs::create_hard_link(query_, folder_ / "hard.npy");
+  fs::create_directory_symlink(folder_.path(), folder_ / "here");
+  const std::string bytes = folder_.get("x.npy");
+  for (const char* name : {"link.npy", "hard.npy", "here/x.npy", "./x.npy"}) {
+    expect_one_line(run_program({"attend", "--query", query_, "--out", folder_ / name}), 3,
+                    "is the file of --query, " + query_ + "; give another name");
+    EXPECT_EQ(folder_.get("x.npy"), bytes);
+  }
+  expect_one_line(run_program({"attend", "--query", query_, "--trace", folder_ / "t.safetensors",
+                               "--out", folder_ / "here/t.safetensors"}),
+                  3, "is the file of --out");
+  EXPECT_FALSE(fs::exists(folder_ / "t.safetensors"));
+  fs::copy(model_folders().bare_gpt(), folder_ / "m");
+  folder_.put("ids.json", "[1, 2]");
+  expect_one_line(run_program({"forward", folder_ / "m", "--ids", folder_ / "ids.json", "--trace",
+                               folder_ / "m/model.safetensors"}),
+                  2, "is the file of MODEL");
+  expect_one_line(run_program({"explain", folder_ / "m", "--text", "a", "--format", "json", "--out",
+                               folder_ / "here/m/config.json"}),
+                  3, "is the file of MODEL");
+  EXPECT_EQ(run_program({"forward", folder_ / "m", "--ids", folder_ / "ids.json", "--trace",
+                         folder_ / "m/trace.safetensors"})
+                .code,
+            0);
 }
 
 TEST_F(Streams, end_at_a_signal_with_its_code) {

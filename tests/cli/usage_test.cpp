@@ -119,11 +119,15 @@ const std::vector<WrongUsage> kContradictions = {
     {{"attend", "--query", "x.npy", "--scoring", "additive", "--weights", "w.safetensors",
       "--layout", "d2l"},
      "--layout: has no meaning"},
+    {{"attend", "--query", "x.npy", "--out", "x.npy"},
+     R"(--out ("x.npy"): is the file of --query)"},
+    {{"attend", "--query", "q.npy", "--value", "v.safetensors:v", "--out", "v.safetensors"},
+     "is the file of --value"},
     {{"attend", "--query", "x.npy", "--heads", "4", "--kv-heads", "3"}, "must divide the 4 heads"},
     {{"attend", "--query", "x.npy", "--out", "a.safetensors", "--trace", "a.safetensors"},
-     "the same file"},
+     R"(--trace ("a.safetensors"): is the file of --out; give another name)"},
     {{"attend", "--query", "x.npy", "--out", "a.safetensors:y", "--trace", "a.safetensors"},
-     "the same file"},
+     R"(--trace ("a.safetensors"): is the file of --out; give another name)"},
 };
 
 const std::vector<WrongUsage> kWrongEnvironment = {
