@@ -8,15 +8,15 @@ namespace {
 
 using kernels::Execution;
 
-constexpr models::GptConfig kGpt2Config = {};  // 124M parameters
+const models::GptConfig kGpt2Config = {};  // 124M parameters
 // nanoGPT's recipe for a CPU.
-constexpr models::GptConfig kNanoConfig = {.block_size = 64,
-                                           .vocab_size = 65,
-                                           .n_layer = 4,
-                                           .n_head = 4,
-                                           .n_embd = 128,
-                                           .bias = false,
-                                           .activation = nn::Activation::gelu};
+const models::GptConfig kNanoConfig = {.block_size = 64,
+                                       .vocab_size = 65,
+                                       .n_layer = 4,
+                                       .n_head = 4,
+                                       .n_embd = 128,
+                                       .bias = false,
+                                       .activation = nn::Activation::gelu};
 
 tensor::Tensor random_ids(int64_t rows, int64_t cols, int64_t vocabulary, uint64_t key) {
   std::vector<int64_t> ids;

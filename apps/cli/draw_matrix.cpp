@@ -33,7 +33,8 @@ const Ink& ink_of(double value, double largest) {
   if (!std::isfinite(value)) return kHidden;
   const auto& ramp = value < 0 ? kNegative : kPositive;
   const double share = largest > 0 ? std::fabs(value) / largest : 0;
-  return ramp[std::min(ramp.size() - 1, static_cast<size_t>(share * ramp.size()))];
+  return ramp[std::min(ramp.size() - 1,
+                       static_cast<size_t>(share * static_cast<double>(ramp.size())))];
 }
 
 double number_at(const tensor::Tensor& matrix, int64_t index) {

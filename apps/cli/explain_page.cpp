@@ -166,7 +166,7 @@ std::vector<explain::Variant> variants_of(Trace& trace, const models::Model& mod
 }
 
 // Nothing in the data can end the element that holds it.
-std::string inside_script(std::string json) {
+std::string inside_script(const std::string& json) {
   std::string safe;
   safe.reserve(json.size());
   for (const char c : json) c == '<' ? safe += "\\u003c" : safe += c;

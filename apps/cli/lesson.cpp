@@ -99,12 +99,12 @@ void run_lesson(Session& session) {
 }  // namespace
 
 const std::vector<Lesson>& lessons() {
-  static const std::vector<Lesson> all = {{"nanogpt", "az", nanogpt_lesson},
-                                          {"steps", "tr", steps_lesson},
-                                          {"d2l", "tr", d2l_lesson},
-                                          {"transformer", "tr", transformer_lesson},
-                                          {"from-scratch", "ko", from_scratch_lesson}};
-  return all;
+  static const std::vector<Lesson> kLessons = {{"nanogpt", "az", nanogpt_lesson},
+                                               {"steps", "tr", steps_lesson},
+                                               {"d2l", "tr", d2l_lesson},
+                                               {"transformer", "tr", transformer_lesson},
+                                               {"from-scratch", "ko", from_scratch_lesson}};
+  return kLessons;
 }
 
 bool Sight::wants(std::string_view place) {

@@ -164,7 +164,8 @@ io::Json settings_json(const TrainSettings& settings) {
 }
 
 void check_unchanged(const io::Json& before, const io::Json& now, const std::string& path) {
-  for (const auto& [name, value] : *now.object()) {
+  for (const auto& [label, value] : *now.object()) {
+    const std::string& name = label;  // what a lambda may hold on to
     const auto key = std::ranges::find_if(
         kKeys, [&](const Key& entry) { return typed_name(entry.option.name) == name; });
     if (key != kKeys.end() && key->may_change) continue;
