@@ -164,15 +164,7 @@ TEST_F(GenerateCommand, streams_whole_code_points) {
                                               "o", "l", ".", "\n"}));
 }
 
-TEST_F(GenerateCommand, ends_quietly_when_nobody_reads) {
-  int ends[2];
-  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  close(ends[0]);
-  const ProgramRun run =
-      run_program({"generate", model_folders().gpt(), "--prompt", "a"}, {.output_file = ends[1]});
-  close(ends[1]);
-  EXPECT_EQ(run.code, 1);
-  EXPECT_EQ(run.errors, "");
+TEST_F(GenerateCommand, says_that_its_output_is_full) {
   expect_one_line(run_program({"generate", model_folders().gpt(), "--prompt", "a"},
                               {.output_path = "/dev/full"}),
                   4, "standard output: No space left");

@@ -50,13 +50,33 @@ TEST_F(Streams, that_are_full_are_not_enough_disk) {
 }
 
 TEST_F(Streams, that_nobody_reads_end_quietly) {
-  int ends[2];
-  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  close(ends[0]);
-  const ProgramRun run = run_program({"attend", "--query", query_}, {.output_file = ends[1]});
-  close(ends[1]);
-  EXPECT_EQ(run.code, 1);
-  EXPECT_EQ(run.errors, "");
+  const ModelFolders& models = model_folders();
+  folder_.put("ids.json", "[1, 2]");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--help"},
+        {"train", "--help"},
+        {"attend", "--query", query_},
+        {"attend", "--query", query_, "--json"},
+        {"info", models.gpt()},
+        {"tokenize", models.gpt(), "--text", "a"},
+        {"generate", models.gpt(), "--prompt", "a"},
+        {"generate", models.gpt(), "--prompt", "a", "--beam", "2"},
+        {"translate", models.translator(), "--text", "ab"},
+        {"embed", models.encoder(), "--text", "a house"},
+        {"evaluate", models.gpt(), "--data", folder_.put("a.txt", "a: a: a")},
+        {"forward", models.gpt(), "--ids", folder_ / "ids.json"},
+        {"explain", "--text", "you"},
+        {"explain", "--text", "you", "--format", "html"},
+        {"lesson", "steps"}}) {
+    SCOPED_TRACE(words[0]);
+    int ends[2];
+    ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    close(ends[0]);
+    const ProgramRun run = run_program(words, {.output_file = ends[1]});
+    close(ends[1]);
+    EXPECT_EQ(run.code, 1);
+    EXPECT_EQ(run.errors, "");
+  }
 }
 
 TEST_F(Streams, that_are_closed_take_no_file_s_place) {
