@@ -23,6 +23,23 @@ Arrays are .npy, .json (nested lists), .csv (2-D) or .safetensors (x.safetensors
 Order: scale, softcap, bias, masks, softmax. A query that may see nothing gives zeros.
 )";
 
+// Scores and what becomes of them, all kept at once: refused before they are asked for.
+void check_trace_memory(base::FileSystem& files, const AttendOptions& options,
+                        const AttendInputs& inputs) {
+  if (!options.trace) return;
+  const tensor::Shape& query = inputs.query.shape();
+  const auto heads = static_cast<double>(inputs.rank == 4 ? query[1] : options.heads.value_or(1));
+  const double scores = heads * static_cast<double>(query[0]) * static_cast<double>(query[-2]) *
+                        static_cast<double>(inputs.key.shape()[-2]);
+  const double needed = (options.softcap > 0 ? 5 : 4) * scores * sizeof(float);
+  const uint64_t available = base::available_memory(files);
+  if (needed <= static_cast<double>(available)) return;
+  const uint64_t bytes = needed < 9e18 ? static_cast<uint64_t>(needed) : UINT64_MAX;
+  throw base::Error(
+      base::ErrorKind::out_of_memory, "--trace", *options.trace,
+      "needs " + base::memory_text(bytes) + ", " + base::memory_text(available) + " free");
+}
+
 void write_files(Session& session, const AttendOptions& options, const AttendResult& result) {
   const Uninterrupted files_are_written;
   if (options.out) io::write_array(session.files, *options.out, result.output);
@@ -55,6 +72,7 @@ void run_attend(Session& session) {
                             "forbid-mask", "bias", "head-gates", "grad-out"},
                  .outputs = {"out", "trace", "grads"}});
   const AttendInputs inputs = read_attend_inputs(session.files, options);
+  check_trace_memory(session.files, options, inputs);
   base::ThreadPool threads(session.threads);
   const AttendResult result = attend(threads, options, inputs);
   write_files(session, options, result);

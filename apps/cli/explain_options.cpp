@@ -144,6 +144,7 @@ ExplainOptions read_explain_options(const Session& session) {
   if (arguments.has("norm")) options.variants.insert("norm." + arguments.choice("norm", kNorms));
   options.worked.pre_norm = options.variants.contains("norm.pre");
   options.special = arguments.has("special");
+  options.worked.special = options.special;
   return options;
 }
 

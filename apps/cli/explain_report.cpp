@@ -161,8 +161,9 @@ io::Json with_values(const Trace& trace) {
   for (io::Json::Member& member : *document.object()) {
     if (member.first != "tensors" && member.first != "parameters") continue;
     for (io::Json& tensor : *member.second.array()) {
-      const tensor::Tensor values = trace.values(*tensor.find("name")->text());
-      if (values.elements() <= kMost) tensor.object()->emplace_back("values", array_json(values));
+      const std::string& name = *tensor.find("name")->text();
+      if (trace.at(name).shape.elements() > kMost) continue;
+      tensor.object()->emplace_back("values", array_json(trace.values(name)));
     }
   }
   return document;

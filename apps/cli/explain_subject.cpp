@@ -24,20 +24,39 @@ std::vector<SentencePair> data_set(const Session& session, const ExplainOptions&
   return sentences;
 }
 
-// Words of the text that the tokenizer does not have are told with the way out.
-void check_words(const explain::WorkedModel& worked, const std::string& text) {
-  const std::vector<std::string> unknown = explain::unknown_words(worked.tokenizer, text);
+// Words that the tokenizer does not have are told with the way out.
+void check_words(const Subject& subject, const char* which, const std::string& text, bool special) {
+  const text::Tokenizer& tokenizer = subject.tokenizer();
+  const std::vector<std::string> unknown = explain::unknown_words(tokenizer, text, special);
   if (unknown.empty()) return;
-  constexpr size_t kMost = 5;
-  std::string list;
-  for (size_t i = 0; i < std::min(unknown.size(), kMost); ++i) {
-    list += (i > 0 ? ", " : "") + io::in_quotes(unknown[i]);
+  const auto is_special = [&](const std::string& word) {
+    const std::optional<int64_t> id = tokenizer.find(word);
+    return id && tokenizer.is_special(*id);
+  };
+  std::string ways;
+  if (std::ranges::any_of(unknown, is_special)) {
+    ways += "; --special reads texts of special tokens as these";
   }
-  throw Error(ErrorKind::bad_input, "explain", "text",
-              std::to_string(unknown.size()) + (unknown.size() == 1 ? " word is" : " words are") +
-                  " not in the vocabulary: " + list + (unknown.size() > kMost ? ", ..." : "") +
-                  "; --target TEXT adds the sentence with its continuation, --sentences FILE "
-                  "gives a data set of your own");
+  if (subject.worked && !std::ranges::all_of(unknown, is_special)) {
+    ways +=
+        "; --target TEXT adds the sentence with its continuation, --sentences FILE gives a data "
+        "set of your own";
+  }
+  throw Error(ErrorKind::bad_input, "explain", which, explain::unknown_text(unknown) + ways);
+}
+
+// Refuses before anything large is asked for: weights as they are and packed for the kernels; where
+// they learn, gradients, and two moments with a copy of them.
+void check_worked_memory(const Session& session, const ExplainOptions& options,
+                         const std::vector<SentencePair>& sentences) {
+  const int64_t parameters = explain::parameter_count(sentences, options.worked);
+  const uint64_t copies = options.train || options.backward ? 7 : 2;
+  const uint64_t needed = copies * sizeof(float) * static_cast<uint64_t>(parameters);
+  const uint64_t available = base::available_memory(session.files);
+  if (needed <= available) return;
+  throw Error(ErrorKind::out_of_memory, "worked model", std::to_string(parameters) + " parameters",
+              "needs " + base::memory_text(needed) + ", " + base::memory_text(available) +
+                  " free; --heads, --head-width and --width make it smaller");
 }
 
 void load_weights(const Session& session, const std::string& path,
@@ -47,7 +66,8 @@ void load_weights(const Session& session, const std::string& path,
 }
 
 Subject worked_subject(const Session& session, const ExplainOptions& options) {
-  Subject subject{.name = "", .text = options.text, .target = options.target};
+  Subject subject{
+      .name = "", .text = options.text, .target = options.target, .special = options.special};
   std::vector<SentencePair> sentences = data_set(session, options);
   const auto known =
       std::find_if(sentences.begin(), sentences.end(),
@@ -58,9 +78,9 @@ Subject worked_subject(const Session& session, const ExplainOptions& options) {
     if (options.target) known->target = *options.target;
     subject.target = known->target;
   }
+  check_worked_memory(session, options, sentences);
   subject.worked = explain::make_worked_model(std::move(sentences), options.worked);
   if (options.weights) load_weights(session, *options.weights, *subject.worked);
-  check_words(*subject.worked, options.text);
   return subject;
 }
 
@@ -69,7 +89,8 @@ Subject loaded_subject(const Session& session, const ExplainOptions& options) {
   Subject subject{.name = session.arguments.text("model").value(),
                   .loaded_tokenizer = need_tokenizer(session, loaded),
                   .text = options.text,
-                  .target = options.target};
+                  .target = options.target,
+                  .special = options.special};
   subject.loaded = std::move(loaded.model);
   return subject;
 }
@@ -78,12 +99,14 @@ Subject loaded_subject(const Session& session, const ExplainOptions& options) {
 
 std::optional<std::string> Subject::says(base::ThreadPool& threads) const {
   if (model().type() != "headlight-seq2seq") return std::nullopt;
-  return continuation_of(threads, model(), tokenizer(), text);
+  return continuation_of(threads, model(), tokenizer(), text, {.special = special});
 }
 
 Subject make_subject(const Session& session, const ExplainOptions& options) {
   Subject subject =
       options.has_model ? loaded_subject(session, options) : worked_subject(session, options);
+  check_words(subject, "text", subject.text, options.special);
+  if (subject.target) check_words(subject, "target", *subject.target, options.special);
   subject.input = explain::make_input(
       subject.model(), subject.tokenizer(),
       {.text = subject.text, .target = subject.target, .special = options.special});

@@ -19,6 +19,7 @@ struct Subject {
   explain::Input input = {};
   std::string text = {};
   std::optional<std::string> target = {};
+  bool special = false;  // texts of special tokens become these
 
   models::Model& model() const { return worked ? *worked->model : *loaded; }
   const text::Tokenizer& tokenizer() const {

@@ -48,11 +48,12 @@ WorkedTraining train_worked_model(base::ThreadPool& threads, const explain::Work
 }
 
 std::string continuation_of(base::ThreadPool& threads, const models::Model& model,
-                            const text::Tokenizer& tokenizer, const std::string& text) {
+                            const text::Tokenizer& tokenizer, const std::string& text,
+                            text::EncodeOptions options) {
   tensor::Arena arena;
   autograd::Context context{.threads = threads, .arena = arena};
   constexpr int64_t kMostWords = 12;
-  const auto outputs = infer::greedy_outputs(context, model, {tokenizer.encode(text)},
+  const auto outputs = infer::greedy_outputs(context, model, {tokenizer.encode(text, options)},
                                              {.ending = {.max_new_tokens = kMostWords}});
   const infer::Continuation& output = outputs.front();
   return tokenizer.decode(output.ids, {.special = false}) +

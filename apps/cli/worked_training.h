@@ -23,6 +23,7 @@ WorkedTraining train_worked_model(base::ThreadPool& threads, const explain::Work
 
 // What an encoder-decoder writes after a text, greedily, without special tokens; cut after a dozen.
 std::string continuation_of(base::ThreadPool& threads, const models::Model& model,
-                            const text::Tokenizer& tokenizer, const std::string& text);
+                            const text::Tokenizer& tokenizer, const std::string& text,
+                            text::EncodeOptions options = {});
 
 }  // namespace headlight::cli

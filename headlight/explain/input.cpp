@@ -17,22 +17,10 @@ using Ids = std::vector<int64_t>;
   throw Error(ErrorKind::bad_input, "explain", where, why);
 }
 
-void check_known(const text::Tokenizer& tokenizer, const char* which, const std::string& text) {
-  const std::vector<std::string> unknown = unknown_words(tokenizer, text);
-  if (unknown.empty()) return;
-  constexpr size_t kMost = 5;
-  std::string list;
-  for (size_t i = 0; i < std::min(unknown.size(), kMost); ++i) {
-    list += (i > 0 ? ", " : "") + io::in_quotes(unknown[i]);
-  }
-  refuse_input(which,
-               std::to_string(unknown.size()) + (unknown.size() == 1 ? " word is" : " words are") +
-                   " not in the vocabulary: " + list + (unknown.size() > kMost ? ", ..." : ""));
-}
-
 Ids encoded(const text::Tokenizer& tokenizer, const char* which, const std::string& text,
             text::EncodeOptions options) {
-  check_known(tokenizer, which, text);
+  const std::vector<std::string> unknown = unknown_words(tokenizer, text, options.special);
+  if (!unknown.empty()) refuse_input(which, unknown_text(unknown));
   if (tokenizer.encode(text, {.special = options.special}).empty()) {
     refuse_input(which, "is empty: there is nothing to explain");
   }
@@ -104,7 +92,8 @@ void read_continuation(const models::Model& model, const text::Tokenizer& tokeni
 
 }  // namespace
 
-std::vector<std::string> unknown_words(const text::Tokenizer& tokenizer, const std::string& text) {
+std::vector<std::string> unknown_words(const text::Tokenizer& tokenizer, const std::string& text,
+                                       bool special) {
   std::vector<std::string> unknown;
   std::set<std::string> seen;
   const std::optional<int64_t> id = tokenizer.special().unk;
@@ -117,10 +106,21 @@ std::vector<std::string> unknown_words(const text::Tokenizer& tokenizer, const s
     const std::string word = text.substr(begin, end - begin);
     begin = end + 1;
     if (word.empty() || !seen.insert(word).second) continue;
-    const Ids ids = tokenizer.encode(word);
+    if (special && word == tokenizer.token(*id)) continue;  // meant so
+    const Ids ids = tokenizer.encode(word, {.special = special});
     if (std::find(ids.begin(), ids.end(), *id) != ids.end()) unknown.push_back(word);
   }
   return unknown;
+}
+
+std::string unknown_text(const std::vector<std::string>& words) {
+  constexpr size_t kMost = 5;
+  std::string list;
+  for (size_t i = 0; i < std::min(words.size(), kMost); ++i) {
+    list += (i > 0 ? ", " : "") + io::in_quotes(words[i]);
+  }
+  return std::to_string(words.size()) + (words.size() == 1 ? " word is" : " words are") +
+         " not in the vocabulary: " + list + (words.size() > kMost ? ", ..." : "");
 }
 
 Input make_input(const models::Model& model, const text::Tokenizer& tokenizer,

@@ -55,6 +55,25 @@ models::SpecialIds special_ids(const text::SpecialIds& ids) {
   return {.padding = ids.pad, .begin = ids.bos, .end = ids.eos, .decoder_start = ids.bos};
 }
 
+models::Seq2SeqConfig config_of(const text::Tokenizer& tokenizer,
+                                const WorkedModelOptions& options) {
+  return {.vocab_size = tokenizer.size(),
+          .d_model = options.width,
+          .encoder_layers = options.layers,
+          .decoder_layers = options.layers,
+          .encoder_attention_heads = options.heads,
+          .decoder_attention_heads = options.heads,
+          .head_dim = options.head_width,
+          .encoder_ffn_dim = options.hidden,
+          .decoder_ffn_dim = options.hidden,
+          .max_position_embeddings = kMostTokens,
+          .normalize_before = options.pre_norm,
+          .final_layer_norm = options.pre_norm,
+          .scale_embedding = false,
+          .tied_head = false,
+          .special_ids = special_ids(tokenizer.special())};
+}
+
 // Rows of ids, padded to the longest.
 Tensor padded(const std::vector<std::vector<int64_t>>& rows, int64_t padding) {
   size_t longest = 0;
@@ -85,34 +104,26 @@ WorkedModel make_worked_model(std::vector<SentencePair> sentences,
                               const WorkedModelOptions& options) {
   check(options);
   text::Tokenizer tokenizer = words_of(sentences);
-  auto model = std::make_unique<models::Seq2Seq>(
-      models::Seq2SeqConfig{.vocab_size = tokenizer.size(),
-                            .d_model = options.width,
-                            .encoder_layers = options.layers,
-                            .decoder_layers = options.layers,
-                            .encoder_attention_heads = options.heads,
-                            .decoder_attention_heads = options.heads,
-                            .head_dim = options.head_width,
-                            .encoder_ffn_dim = options.hidden,
-                            .decoder_ffn_dim = options.hidden,
-                            .max_position_embeddings = kMostTokens,
-                            .normalize_before = options.pre_norm,
-                            .final_layer_norm = options.pre_norm,
-                            .scale_embedding = false,
-                            .tied_head = false,
-                            .special_ids = special_ids(tokenizer.special())});
+  auto model = std::make_unique<models::Seq2Seq>(config_of(tokenizer, options));
   nn::draw_uniform(model->parameters(), options.seed);
-  return {std::move(sentences), std::move(tokenizer), std::move(model)};
+  return {std::move(sentences), std::move(tokenizer), std::move(model), options.special};
+}
+
+int64_t parameter_count(const std::vector<SentencePair>& sentences,
+                        const WorkedModelOptions& options) {
+  check(options);
+  return models::parameter_count(config_of(words_of(sentences), options));
 }
 
 models::Batch sentence_batch(const WorkedModel& worked) {
   const text::SpecialIds& special = worked.tokenizer.special();
+  const text::EncodeOptions options{.special = worked.special};
   std::vector<std::vector<int64_t>> sources;
   std::vector<std::vector<int64_t>> inputs;
   std::vector<std::vector<int64_t>> targets;
   for (const SentencePair& pair : worked.sentences) {
-    sources.push_back(worked.tokenizer.encode(pair.source));
-    targets.push_back(worked.tokenizer.encode(pair.target));
+    sources.push_back(worked.tokenizer.encode(pair.source, options));
+    targets.push_back(worked.tokenizer.encode(pair.target, options));
     inputs.push_back(targets.back());
     inputs.back().insert(inputs.back().begin(), *special.bos);
     targets.back().push_back(*special.eos);

@@ -28,6 +28,7 @@ struct WorkedModelOptions {
   int64_t hidden = 24;  // of the feed-forward layer
   int64_t layers = 1;   // of the encoder and of the decoder
   bool pre_norm = false;
+  bool special = false;  // texts of special tokens become these
   uint64_t seed = 1;
 };
 
@@ -35,6 +36,7 @@ struct WorkedModel {
   std::vector<SentencePair> sentences;
   text::Tokenizer tokenizer;  // <pad>, <start>, <end>, <unk> and the words, in order
   std::unique_ptr<models::Seq2Seq> model;
+  bool special = false;  // as WorkedModelOptions
 };
 
 // How it learns its sentences from any seed, in well under a second: all pairs in each step.
@@ -53,6 +55,10 @@ struct WorkedRecipe {
 // below 1 and for an odd width.
 WorkedModel make_worked_model(std::vector<SentencePair> sentences,
                               const WorkedModelOptions& options = {});
+
+// How many numbers its parameters would have: to be asked before it is made. Throws the same.
+int64_t parameter_count(const std::vector<SentencePair>& sentences,
+                        const WorkedModelOptions& options = {});
 
 // All its sentences as one batch with targets, padded: what a step of training reads.
 models::Batch sentence_batch(const WorkedModel& worked);

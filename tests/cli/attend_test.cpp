@@ -211,6 +211,13 @@ TEST_F(Attend, traces_weighted_values_below_64_megabytes_only) {
   }
 }
 
+TEST_F(Attend, refuses_a_trace_beyond_the_memory_before_it_begins) {
+  const std::string query = numbers("q.npy", {1'000'000, 2});
+  const ProgramRun result = run_program(
+      {"attend", "--query", query, "--heads", "2", "--trace", folder_ / "t.safetensors"});
+  expect_one_line(result, 4, "t.safetensors): needs 29802.3 GiB, ");
+}
+
 TEST_F(Attend, gives_the_same_bits_on_any_number_of_threads) {
   const std::vector<std::string> words = {"--query", numbers("x.npy", {3, 70, 32}), "--heads", "4",
                                           "--threads"};

@@ -90,6 +90,24 @@ TEST(ExplainAnswers, as_json_each_step_is_there_once_and_in_order) {
               "\"identity.masked_scores\"");
 }
 
+TEST(ExplainAnswers, special_tokens_are_read_where_that_is_asked) {
+  const ProgramRun run = run_program(
+      {"explain", "--text", "<start> you", "--target", "<end>", "--special", "--only", "3"});
+  EXPECT_EQ(run.code, 0) << run.errors;
+  expect_said(run.output, "  <start>  1\n  you      5\n\n");
+  expect_said(run.output, "  <start>  1\n  <end>    2\n");
+}
+
+TEST(ExplainAnswers, a_worked_model_beyond_the_memory_is_refused_before_it_is_made) {
+  constexpr uint64_t kNeeded = uint64_t{12894512176} * 8;
+  if (base::available_memory(base::real_files()) > kNeeded) {
+    GTEST_SKIP() << "this machine has the memory";
+  }
+  const ProgramRun run = run_program(
+      {"explain", "--text", "a b", "--heads", "1024", "--head-width", "1024", "--width", "1024"});
+  expect_one_line(run, 4, "worked model (12894512176 parameters): needs 96.0 GiB, ");
+}
+
 // Bytes of a text that a terminal would obey.
 bool has_control(const std::string& text) {
   return std::ranges::any_of(text,

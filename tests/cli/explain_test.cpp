@@ -252,6 +252,12 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUse{{}, 2, "--text: is missing"}, WrongUse{{"--text", ""}, 2, "--text"},
         WrongUse{{"--text", " "}, 3, "is empty"},
         WrongUse{{"--text", "you fly"}, 3, "1 word is not in the vocabulary: \"fly\"; --target"},
+        WrongUse{{"--text", "<start> you", "--target", "<end>"},
+                 3,
+                 "(text): 1 word is not in the vocabulary: \"<start>\"; --special reads texts of "
+                 "special tokens as these\n"},
+        WrongUse{{"--text", "you", "--target", "<end>"}, 3, "\"<end>\"; --special"},
+        WrongUse{{"thrones", "--text", "you <end>"}, 3, "\"<end>\"; --special"},
         WrongUse{{"--text", ten_thousand_words()}, 3, "10000 tokens"},
         WrongUse{{"--text", kText, "--cell", "encoder.0.self.head.0.scores[9,9]"}, 3, "7, 7]"},
         WrongUse{{"--text", kText, "--cell", "encoder.0.self.head.7.scores[0,0]"}, 3, "head"},

@@ -69,6 +69,12 @@ TEST_F(Inputs, that_cannot_be_read_are_refused) {
 TEST_F(Inputs, name_the_words_that_are_unknown) {
   EXPECT_EQ(unknown_words(worked_model_.tokenizer, "you  fly and\nfly win"),
             (std::vector<std::string>{"fly", "and"}));
+  const std::string special = "<start> you <unk> fly <end>";
+  EXPECT_EQ(unknown_words(worked_model_.tokenizer, special),
+            (std::vector<std::string>{"<start>", "<unk>", "fly", "<end>"}));
+  EXPECT_EQ(unknown_words(worked_model_.tokenizer, special, true), std::vector<std::string>{"fly"});
+  EXPECT_EQ(input({.text = "<start> you", .special = true}).source_tokens,
+            (std::vector<std::string>{"<start>", "you"}));
 }
 
 }  // namespace

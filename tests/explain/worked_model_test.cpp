@@ -40,6 +40,28 @@ TEST_F(ExplainTest,
   }
 }
 
+TEST_F(ExplainTest, the_size_of_a_worked_model_is_known_before_it_is_made) {
+  const WorkedModelOptions options{
+      .width = 10, .heads = 3, .head_width = 5, .hidden = 7, .layers = 2, .pre_norm = true};
+  int64_t numbers = 0;
+  const WorkedModel worked = make_worked_model(default_sentences(), options);
+  for (const nn::ParameterHandle& parameter : worked.model->parameters()) {
+    numbers += parameter->shape().elements();
+  }
+  EXPECT_EQ(parameter_count(default_sentences(), options), numbers);
+}
+
+TEST_F(ExplainTest, texts_of_special_tokens_are_learned_as_these_where_that_is_asked) {
+  const std::vector<SentencePair> sentences = {{"you <end>", "win"}};
+  const WorkedModel plain = make_worked_model(sentences);
+  const WorkedModel special = make_worked_model(sentences, {.special = true});
+  const auto second = [](const WorkedModel& worked) {
+    return sentence_batch(worked).source_ids.data<int64_t>()[1];
+  };
+  EXPECT_EQ(second(plain), *plain.tokenizer.special().unk);
+  EXPECT_EQ(second(special), *special.tokenizer.special().eos);
+}
+
 TEST_F(ExplainTest, the_default_sentences_are_those_of_the_embedded_model) {
   std::string text;
   for (const SentencePair& pair : default_sentences()) {
