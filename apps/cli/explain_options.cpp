@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apps/cli/language.h"
 #include "apps/cli/places.h"
 #include "apps/cli/walk.h"
 #include "apps/cli/words.h"
@@ -120,7 +121,7 @@ ExplainOptions read_explain_options(const Session& session) {
   }
   options.text = *text;
   options.target = arguments.text("target");
-  options.language = arguments.text("lang").value_or("en");
+  options.language = chosen_language(arguments);
   options.format = format_of(session);
   options.out = arguments.text("out");
   if (options.format == ExplainFormat::safetensors) {

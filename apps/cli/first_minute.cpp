@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <system_error>
 
 #include "apps/cli/explain_page.h"
+#include "apps/cli/language.h"
 #include "apps/cli/walk.h"
 #include "apps/cli/worked_training.h"
 
@@ -30,15 +33,33 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Where the page goes.
-std::string page_folder() {
+// One that nobody has used: what is not ours is never written over.
+std::string fresh_folder() {
+  std::error_code problem;
+  std::filesystem::path path = std::filesystem::temp_directory_path(problem);
+  if (!problem) path = std::filesystem::absolute(path, problem) / "headlight-XXXXXX";
+  std::string name = path.string();  // mkdtemp fills in its end
+  if (!problem && mkdtemp(name.data()) == nullptr) {
+    problem = std::error_code(errno, std::generic_category());
+  }
+  if (problem) {
+    throw base::Error(base::ErrorKind::failed, "temporary folder", name,
+                      problem.message() + "; HOME or XDG_CACHE_HOME would name another place");
+  }
+  return name;
+}
+
+// Where the page goes; it is made.
+std::string page_folder(base::FileSystem& files) {
+  std::string folder;
   if (const std::string cache = variable("XDG_CACHE_HOME"); cache.starts_with('/')) {
-    return cache + "/headlight";
+    folder = cache + "/headlight";
+  } else if (const std::string home = variable("HOME"); home.starts_with('/')) {
+    folder = home + "/.cache/headlight";
   }
-  if (const std::string home = variable("HOME"); home.starts_with('/')) {
-    return home + "/.cache/headlight";
-  }
-  return std::filesystem::current_path().string();
+  if (folder.empty()) return fresh_folder();
+  base::make_directories(files, folder);
+  return folder;
 }
 
 bool has_desktop() {
@@ -65,7 +86,7 @@ class FirstMinute {
  public:
   explicit FirstMinute(Session& session)
       : session_(session),
-        catalogue_(Catalogue::of(session.arguments.text("lang").value_or("en"))),
+        catalogue_(Catalogue::of(chosen_language(session.arguments))),
         terminal_(terminal_of_output()),
         threads_(session.threads),
         worked_(explain::make_worked_model(explain::default_sentences(),
@@ -147,9 +168,7 @@ class FirstMinute {
   }
 
   void write_page() {
-    const std::string folder = page_folder();
-    const std::string path = folder + "/walk.html";
-    base::make_directories(session_.files, folder);
+    const std::string path = page_folder(session_.files) + "/walk.html";
     base::write_file(session_.files, path, [this](base::Output& file) { page_.write(file); });
     // Whole, so that it can be clicked on or copied.
     session_.output.write(catalogue_.text("first.page", {{"path", visible(path)}}) + "\n");

@@ -27,10 +27,11 @@ constexpr std::array<std::string_view, 4> kLanguages = {"en", "tr", "az", "ko"};
 
 constexpr std::array<Option, 8> kEverywhere = {{
     {"threads", "N", "threads to compute with (default: the cores this process may use)"},
-    {"seed", "N", "where random numbers start (default: 0)"},
+    {"seed", "N", "where random numbers start (default: 0; of explain and lesson: 1)"},
     {"json", "", "print one JSON document"},
     {"quiet", "", "nothing on standard error but errors"},
-    {"lang", "en|tr|az|ko", "language of explanations"},
+    {"lang", "en|tr|az|ko",
+     "language of explanations (default: a lesson's own; or else the locale's, or en)"},
     {"simd", "NAME", "use no better instruction set: avx512, avx2, sse4, scalar"},
     {"help", "", "show this"},
     {"version", "", "show the version"},

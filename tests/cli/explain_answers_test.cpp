@@ -90,6 +90,51 @@ TEST(ExplainAnswers, as_json_each_step_is_there_once_and_in_order) {
               "\"identity.masked_scores\"");
 }
 
+TEST(ExplainAnswers, are_in_the_language_of_the_locale_unless_told) {
+  const auto said = [](const std::vector<std::string>& set, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"explain", "--text", "you win", "--only", "4"});
+    return run_program(more, {.set = set}).output;
+  };
+  const std::string english = said({});
+  EXPECT_EQ(said({}, {"--lang", "en"}), english);
+  for (const std::string language : {"tr", "az", "ko"}) {
+    const std::string told = said({}, {"--lang", language});
+    EXPECT_NE(told, english);
+    EXPECT_EQ(said({"LANG=" + language + "_XX.UTF-8"}), told);
+    EXPECT_EQ(said({"LANG=" + language}), told);
+    EXPECT_EQ(said({"LC_MESSAGES=" + language + ".UTF-8", "LANG=de_DE"}), told);
+    EXPECT_EQ(said({"LC_ALL=" + language + "@x", "LC_MESSAGES=C", "LANG=C"}), told);
+    EXPECT_EQ(said({"LC_ALL=", "LANG=" + language + "_XX"}), told);
+    EXPECT_EQ(said({"HEADLIGHT_LANG=" + language, "LC_ALL=en_US.UTF-8"}), told);
+    EXPECT_EQ(said({"HEADLIGHT_LANG=en", "LC_ALL=" + language}), english);
+    EXPECT_EQ(said({"HEADLIGHT_LANG=en", "LC_ALL=C"}, {"--lang", language}), told);
+  }
+  for (const std::string other : {"C", "POSIX", "de_DE.UTF-8", "trv_TW", "k", "_", "KO"}) {
+    EXPECT_EQ(said({"LC_ALL=" + other, "LANG=tr_TR.UTF-8"}), english) << other;
+  }
+  // A lesson has a language of its own.
+  const auto lesson = [](const std::vector<std::string>& set) {
+    return run_program({"lesson", "steps", "--step", "2"}, {.set = set}).output;
+  };
+  EXPECT_EQ(lesson({"LC_ALL=ko_KR.UTF-8"}), lesson({}));
+  EXPECT_NE(lesson({"HEADLIGHT_LANG=ko"}), lesson({}));
+}
+
+TEST(ExplainAnswers, begin_with_the_seed_that_help_tells) {
+  for (const char* command : {"explain", "lesson"}) {
+    expect_said(run_program({command, "--help"}).output, "of explain and lesson: 1)");
+  }
+  EXPECT_EQ(answer_of({"--seed", "1"}).output, answer_of({}).output);
+  EXPECT_NE(answer_of({"--seed", "0"}).output, answer_of({}).output);
+  const auto lesson = [](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"lesson", "d2l", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_program(words).output;
+  };
+  EXPECT_EQ(lesson({"--seed", "1"}), lesson({}));
+  EXPECT_NE(lesson({"--seed", "0"}), lesson({}));
+}
+
 TEST(ExplainAnswers, special_tokens_are_read_where_that_is_asked) {
   const ProgramRun run = run_program(
       {"explain", "--text", "<start> you", "--target", "<end>", "--special", "--only", "3"});

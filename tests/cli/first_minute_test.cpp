@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 #include "tests/base/temporary_folder.h"
 #include "tests/cli/program.h"
@@ -55,6 +56,44 @@ TEST_F(FirstMinute, speaks_four_languages) {
     EXPECT_NE(folder_.get("cache/headlight/walk.html").find("\"language\":\"" + language + "\""),
               std::string::npos);
   }
+}
+
+TEST_F(FirstMinute, speaks_the_language_of_the_locale) {
+  const auto first_line = [&](const std::vector<std::string>& words,
+                              const std::vector<std::string>& set) {
+    const std::string output = run(words, set).output;
+    return output.substr(0, output.find('\n'));
+  };
+  const std::string turkish = first_line({"--lang", "tr"}, {});
+  EXPECT_EQ(first_line({}, {"LANG=tr_TR.UTF-8"}), turkish);
+  EXPECT_EQ(first_line({}, {"LC_ALL=C", "LANG=tr_TR.UTF-8"}), first_line({}, {}));
+  EXPECT_EQ(first_line({}, {"HEADLIGHT_LANG=tr", "LC_ALL=ko_KR.UTF-8"}), turkish);
+}
+
+// No home and no cache: as some services and containers run programs.
+TEST_F(FirstMinute, without_a_home_writes_to_a_fresh_folder) {
+  const auto page_of = [&] {
+    const ProgramRun shown =
+        run_program({}, {.set = {"TMPDIR=" + folder_.path()}, .unset = {"HOME", "XDG_CACHE_HOME"}});
+    EXPECT_EQ(shown.code, 0) << shown.errors;
+    const size_t begin = shown.output.find(folder_ / "headlight-");
+    const size_t end = shown.output.find("/walk.html", begin);
+    if (end == std::string::npos) return std::string();
+    return shown.output.substr(begin, end - begin) + "/walk.html";
+  };
+  const std::string first = page_of();
+  const std::string second = page_of();
+  EXPECT_NE(first, second);
+  for (const std::string& page : {first, second}) {
+    ASSERT_TRUE(page.starts_with(folder_.path())) << page;
+    EXPECT_TRUE(folder_.get(page.substr(folder_.path().size() + 1)).starts_with("<!doctype html>"));
+  }
+  EXPECT_FALSE(std::filesystem::exists("walk.html"));
+  const ProgramRun none =
+      run_program({}, {.set = {"TMPDIR=" + folder_ / "none"}, .unset = {"HOME", "XDG_CACHE_HOME"}});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_NE(none.errors.find("HOME or XDG_CACHE_HOME would name another place"), std::string::npos)
+      << none.errors;
 }
 
 TEST_F(FirstMinute, without_a_place_for_the_page_is_one_line) {

@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <thread>
 
 extern char** environ;
@@ -39,7 +41,13 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return result;
 }
 
-// Ours, without what belongs to Headlight, changed as asked.
+// What changes what the program says.
+bool is_heeded(const std::string& name) {
+  constexpr std::array<std::string_view, 3> kLocale = {"LC_ALL", "LC_MESSAGES", "LANG"};
+  return name.starts_with("HEADLIGHT_") || std::ranges::find(kLocale, name) != kLocale.end();
+}
+
+// Ours, without what the program heeds, changed as asked.
 std::vector<std::string> environment(const Surroundings& around) {
   std::vector<std::string> result = around.set;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -48,7 +56,7 @@ std::vector<std::string> environment(const Surroundings& around) {
     const bool is_unset = std::ranges::find(around.unset, name) != around.unset.end();
     const bool is_set = std::ranges::any_of(
         around.set, [&](const std::string& other) { return other.starts_with(name + "="); });
-    if (!is_unset && !is_set && !name.starts_with("HEADLIGHT_")) result.push_back(text);
+    if (!is_unset && !is_set && !is_heeded(name)) result.push_back(text);
   }
   return result;
 }
