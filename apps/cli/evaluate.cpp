@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "apps/cli/decoding_options.h"
 #include "apps/cli/exact_match.h"
 #include "apps/cli/model_tokenizer.h"
 #include "apps/cli/numbers.h"
@@ -31,13 +32,10 @@ Losses are natural-log, mean per target token. BLEU and chrF are sacreBLEU's.
 constexpr Option kEvaluateOptions[] = {
     {"data", "PATH", "a text, or tab-separated pairs for an encoder-decoder"},
     {"task", "NAME", "lm, translate, numbers, copy or reverse (default: by the model)"},
-    {"beam", "N", "translate with this many beams (default: 1)"},
+    {"beam", "N", "translate with this many beams (default: greedily)"},
+    {"length-penalty", "A", "of beam scores (default: 1)"},
     {"encoding", "NAME", "of the text, when not UTF-8"},
 };
-
-int64_t beam_count(const Arguments& arguments) {
-  return arguments.integer("beam", {1, 1000}).value_or(1);
-}
 
 struct Evaluation {
   Session& session;
@@ -112,13 +110,12 @@ struct Evaluation {
     infer::OutputOptions options;
     options.ending.tokenizer = &tokenizer;
     std::vector<std::string> texts;
-    const int64_t beams = beam_count(session.arguments);
-    if (beams == 1) {
+    if (const auto search = read_search_options(session.arguments)) {
+      for (auto& found : infer::beam_outputs(context, model(), sources, *search, options))
+        texts.push_back(std::move(found.front().text));
+    } else {
       for (auto& output : infer::greedy_outputs(context, model(), sources, options))
         texts.push_back(std::move(output.text));
-    } else {
-      for (auto& found : infer::beam_outputs(context, model(), sources, {.beams = beams}, options))
-        texts.push_back(std::move(found.front().text));
     }
     return texts;
   }
@@ -144,7 +141,7 @@ std::string task_of(const Session& session, const models::Model& model) {
 // What can be seen before a model is read.
 void settle_evaluation(Arguments& arguments) {
   const std::string task = arguments.has("task") ? arguments.choice("task", kTasks) : "";
-  const bool makes_data = task == "numbers" || task == "copy" || task == "reverse";
+  const bool makes_data = !task.empty() && is_generated_task(task);
   if (makes_data) {
     for (const std::string_view option : {"data", "encoding"})
       exclude(arguments, option, "task", "task " + task + " makes its own data");
@@ -154,7 +151,7 @@ void settle_evaluation(Arguments& arguments) {
   const bool needs_data = !makes_data || !arguments.has("task");
   if (needs_data && !arguments.has("data"))
     throw Error(ErrorKind::usage, "--data", "", "is missing: --data PATH");
-  beam_count(arguments);
+  read_search_options(arguments);  // wrong numbers are told before a model is read
 }
 
 void check_model(const models::Model& model, const std::string& task, const std::string& folder) {

@@ -102,6 +102,10 @@ void forward(Session& session) {
                 {.inputs = {"ids", "source-ids", "source-lens", "targets"},
                  .outputs = {"logits", "trace", "grads"}});
   const LoadedModel loaded = load_model_argument(session);
+  if (loaded.model->type() == "headlight-seq2seq" && !options.source_ids) {
+    throw Error(ErrorKind::bad_input, "--source-ids", "",
+                "is missing: the model is an encoder-decoder, which reads a source");
+  }
   const ForwardInputs inputs = read_forward_inputs(session.files, options);
   base::ThreadPool threads(session.threads);
   const ForwardResult result = run_forward(threads, options, inputs, *loaded.model);

@@ -26,7 +26,6 @@ Tensor read_ids(base::FileSystem& files, const char* option, const std::string& 
 }
 
 void check_lens(const Tensor& lens, const Tensor& ids, const std::string& place) {
-  if (!ids.defined()) base::refuse("--source-lens", place, "needs --source-ids");
   if (lens.shape() != tensor::Shape{ids.size(0)}) {
     base::refuse("--source-lens", place,
                  "shape is " + lens.shape().text() + ", there are " + std::to_string(ids.size(0)) +

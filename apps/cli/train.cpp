@@ -37,9 +37,13 @@ std::string run_file(const std::string& folder) { return folder + "/run.json"; }
 // What run.json of an earlier start holds; nothing when there is none.
 std::optional<io::Json> earlier_run(Session& session, const std::string& folder, bool resumes) {
   if (!base::exists(session.files, folder)) return std::nullopt;
+  base::FileStatus status;
   if (!resumes) {
+    const bool is_run = session.files.path_status(run_file(folder), status) >= 0;
     throw Error(ErrorKind::bad_input, "--out", folder,
-                "is there already; --resume goes on with its run, another name starts a new one");
+                is_run ? "is there already; --resume goes on with its run, another name starts a "
+                         "new one"
+                       : "is there already; give another name");
   }
   if (base::exists(session.files, run_file(folder)))
     return io::read_json(session.files, run_file(folder));
@@ -73,7 +77,9 @@ void check_data(const io::Json& before, const TrainSetup& setup, const std::stri
   const io::Json* sum = before.find("data_sum");
   if (sum != nullptr && sum->text() && *sum->text() == setup.data_sum) return;
   throw Error(ErrorKind::bad_input, path, "data_sum",
-              "the data have changed since the run was started");
+              "the data have changed since the run was started; give back the old ones, or start "
+              "another run with --init " +
+                  base::directory_of(path));
 }
 
 // Before anything is changed: what was trained is not taken back.

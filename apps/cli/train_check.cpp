@@ -87,7 +87,8 @@ class Check {
     }
     if (s_.learning_rate == 0) refuse("learning-rate", "must be more than 0");
     if (s_.min_lr > s_.learning_rate && s_.schedule == "cosine")
-      refuse("min-lr", "is more than learning_rate");
+      refuse("min-lr", "is " + io::number_text(s_.min_lr) + ", more than learning_rate " +
+                           io::number_text(s_.learning_rate));
   }
 
   const Arguments& arguments_;

@@ -26,7 +26,8 @@ void fill(Arguments& arguments, const Preset& preset, const std::string& source)
   const bool skips_block = arguments.has("init");
   for (const auto& [name, value] : preset.values) {
     if ((skips_tokens && name == "batch-tokens") || (skips_block && name == "block-size")) continue;
-    if (!arguments.has(name)) arguments.set(name, {std::string(value), source, Level::preset});
+    if (arguments.has(name)) continue;
+    arguments.set(name, {std::string(value), source + " " + typed_name(name), Level::preset});
   }
 }
 
@@ -118,7 +119,7 @@ void fill_from_defaults(Arguments& arguments) {
   const std::string task = arguments.text("task").value_or("lm");
   // An encoder-decoder reads positions as the paper has them, a GPT as GPT-2.
   if (!arguments.has("positions") && task == "lm")
-    arguments.set("positions", {"learned", "task lm", Level::preset});
+    arguments.set("positions", {"learned", "task lm positions", Level::preset});
   fill(arguments, task_defaults(task), "task " + task);
   fill(arguments, {"defaults", kDefaultValues}, "defaults");
 }
@@ -147,6 +148,9 @@ TrainSettings read_train_settings(Arguments arguments, base::FileSystem& files,
   for (const Key& key : kKeys)
     reading(key.option.name, [&] { read_key(arguments, key, settings); });
   if (!arguments.has("task")) settings.task.clear();
+  // A preset's end of the cosine is for its own beginning.
+  if (arguments.has("min-lr") && arguments.level("min-lr") == Level::preset)
+    settings.min_lr = std::min(settings.min_lr, settings.learning_rate);
   check_train_settings(arguments, settings);
   if (settings.lr_decay_iters == 0) settings.lr_decay_iters = settings.max_iters;
   return settings;

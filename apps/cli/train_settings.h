@@ -11,6 +11,8 @@
 namespace headlight::cli {
 
 inline constexpr std::string_view kTasks[] = {"lm", "translate", "numbers", "copy", "reverse"};
+// Whether a task makes its data.
+inline bool is_generated_task(std::string_view task) { return task != "lm" && task != "translate"; }
 
 struct TrainSettings {
   std::string preset, task, data, valid, source, target, tokenizer, init, encoding;
@@ -29,7 +31,7 @@ struct TrainSettings {
   double label_smoothing = 0;
   int64_t seed = 0;
 
-  bool is_generated() const { return task != "lm" && task != "translate"; }
+  bool is_generated() const { return is_generated_task(task); }
 };
 
 extern const std::span<const Option> kTrainOptions;

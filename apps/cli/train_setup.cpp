@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apps/cli/embedded.h"
 #include "apps/cli/numbers.h"
 #include "apps/cli/words.h"
 
@@ -51,7 +52,8 @@ text::Tokenizer tokenizer_for(base::FileSystem& files, const TrainSettings& sett
                               const std::vector<std::string_view>& all,
                               const std::vector<std::string>& special) {
   const std::string& kind = settings.tokenizer;
-  if (!settings.init.empty()) return text::load_tokenizer(files, settings.init);
+  if (!settings.init.empty())
+    return text::load_tokenizer(files, model_folder(files, settings.init));
   if (kind == "char") return text::char_tokenizer(all, special);
   if (kind == "word") return text::word_tokenizer(training, text::sequence_tokens());
   if (kind.starts_with("bpe:")) {
@@ -78,7 +80,8 @@ text::Tokenizer tokenizer_for(base::FileSystem& files, const TrainSettings& sett
 std::unique_ptr<models::Model> initial_model(base::FileSystem& files, const TrainSettings& settings,
                                              std::string_view type,
                                              const text::Tokenizer& tokenizer) {
-  std::unique_ptr<models::Model> model = models::load_model(files, settings.init);
+  std::unique_ptr<models::Model> model =
+      models::load_model(files, model_folder(files, settings.init));
   if (model->type() != type) {
     throw Error(ErrorKind::bad_input, "model", settings.init,
                 "is of type " + std::string(model->type()) + ", task " + settings.task +

@@ -112,6 +112,7 @@ TEST_F(Evaluation, that_cannot_be_says_why) {
            {{copy, "--task", "copy", "--data", text}, 2, "makes its own data"},
            {{copy, "--task", "copy", "--encoding", "cp949"}, 2, "makes its own data"},
            {{pairs, "--data", tsv, "--beam", "0"}, 2, "--beam"},
+           {{pairs, "--data", tsv, "--length-penalty", "1"}, 2, "needs --beam"},
            {{*folder_ / "none", "--data", tsv, "--beam", "x"}, 2, "--beam"},
            {{lm, "--data", text, "--beam", "3"}, 3, "--beam"},
            {{lm, "--data", *folder_ / "none"}, 3, "No such file"},

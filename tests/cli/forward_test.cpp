@@ -238,7 +238,7 @@ const Refused kRefused[] = {
     {"GPT --ids short.json --targets high2.json", 3, "target 17 at position 1"},
     {"GPT --ids short.json --targets none.json", 3, "all 2 are -1, none counts for the loss"},
     {"GPT --ids ids.npy --source-ids ids.npy", 3, "takes none"},
-    {"SEQ --ids ids.npy", 3, "source ids"},
+    {"SEQ --ids ids.npy", 3, "--source-ids: is missing"},
     {"SEQ --ids ids.npy --source-ids short.json", 3, "2 sequences for 1 sources"},
     {"SEQ --ids ids.npy --source-ids ids.npy --source-lens long.json", 3,
      "shape is [13], there are 2 sources"},

@@ -76,7 +76,9 @@ TEST_F(WrongTraining, is_known_from_the_command_line) {
        {{"--task", "copy", "--positions", "rotary"}, "sinusoidal"},
        {{"--task", "copy", "--tie_embeddings", "maybe"}, "must be true or false"},
        {{"--task", "copy", "--learning_rate", "0"}, "must be more than 0"},
-       {{"--task", "copy", "--learning_rate", "1e-3", "--min_lr", "1e-2"}, "is more than"},
+       {{"--task", "copy", "--learning_rate", "1e-3", "--min_lr", "1e-2"},
+        "--min-lr: is 0.01, more than learning_rate 0.001"},
+       {{"--task", "copy", "--preset", "gpt2"}, "preset gpt2 tokenizer: task copy makes its own"},
        {{"--task", "copy", "--data", text}, "makes its own data"},
        {{"--task", "copy", "--tokenizer", "char"}, "makes its own data and tokens"},
        {{"--task", "numbers", "--valid", text}, "makes its own data"},
@@ -132,7 +134,7 @@ TEST_F(WrongTraining, has_data_that_do_not_fit) {
        {lm + Words{text, "--tokenizer", "gpt2"}, "give the folder"},
        {lm + Words{text, "--tokenizer", folder}, "tokenizer"},
        {lm + Words{text, "--n_embd", "24", "--n_head", "5"}, "not a multiple of n_head 5"},
-       {lm + Words{text, "--init", folder_ / "none"}, "No such file"},
+       {lm + Words{text, "--init", folder_ / "none"}, "models that come with the program are"},
        {translate + Words{data("one column\n")}, ":1): "},
        {translate + Words{data(many + "one column\n")}, ":31): "},
        {translate + Words{data(many + "left\t \n")}, ":31): "},
@@ -200,8 +202,11 @@ TEST_F(WrongTraining, would_overwrite_or_cannot_write) {
     return Words{"train", "--task", "copy", "--out", path};
   };
   const std::string file = data("x");
-  expect_one_line(run_program(out(folder_.path())), 3, "is there already; --resume goes on");
-  expect_one_line(run_program(out(file)), 3, "is there already");
+  expect_one_line(run_program(out(folder_.path())), 3, "is there already; give another name");
+  expect_one_line(run_program(out(file)), 3, "is there already; give another name");
+  ASSERT_EQ(run_program(small_copy(folder_ / "run", 1)).code, 0);
+  expect_one_line(run_program(out(folder_ / "run")), 3,
+                  "is there already; --resume goes on with its run, another name starts a new one");
   expect_one_line(run_program(out(folder_.path()) + Words{"--resume"}), 3,
                   "it is not the folder of a run");
   expect_one_line(run_program(out(file + "/run")), 1, "Not a directory");

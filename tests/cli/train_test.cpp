@@ -149,6 +149,20 @@ TEST_F(Training, begins_with_the_model_it_is_given) {
   EXPECT_EQ(noam.code, 0) << noam.errors;
 }
 
+TEST_F(Training, begins_with_a_model_that_comes_with_the_program) {
+  const ProgramRun run = run_program({"train", "--task", "numbers", "--init", "numbers",
+                                      "--max_iters", "1", "--batch_size", "4", "--learning_rate",
+                                      "1e-9", "--out", folder_ / "run", "--json"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  EXPECT_GT(number(events_called("done", run.output)[0], "exact_match"), 0.9);
+}
+
+TEST_F(Training, ends_no_higher_than_it_begins_whatever_its_defaults_say) {
+  const ProgramRun run = run_program(small_lm("run") + Words{"--learning_rate", "1e-5", "--quiet"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  EXPECT_EQ(*run_json("run").find("min_lr"), io::Json(1e-5));
+}
+
 TEST_F(Training, stops_when_it_diverges_and_keeps_the_last_checkpoint) {
   const Words wild = {"--optimizer", "sgd",      "--grad_clip",    "0", "--learning_rate", "1000",
                       "--schedule",  "constant", "--warmup_iters", "15"};
@@ -237,7 +251,7 @@ TEST_F(Training, starts_when_there_is_nothing_to_resume) {
 }
 
 // All that a folder holds.
-std::string content_of(const std::string& folder) {
+std::string all_bytes_in(const std::string& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (!entry.is_regular_file()) continue;
@@ -253,23 +267,23 @@ TEST_F(Training, is_not_started_anew_over_a_model_whose_manifest_is_lost) {
   ASSERT_EQ(run_program(small_copy(folder_ / "run")).code, 0);
   const Words resume = {"train", "--out", folder_ / "run", "--resume", "--max_iters", "40"};
   std::filesystem::rename(folder_ / "run/checkpoint/manifest.json", folder_ / "kept.json");
-  const std::string before = content_of(folder_ / "run");
+  const std::string before = all_bytes_in(folder_ / "run");
   expect_one_line(run_program(resume), 3,
                   "run/checkpoint/manifest.json): is missing beside a trained model, which a new "
                   "start would overwrite; put it back, or train in another folder with init ");
-  EXPECT_TRUE(content_of(folder_ / "run") == before);
+  EXPECT_TRUE(all_bytes_in(folder_ / "run") == before);
   std::filesystem::rename(folder_ / "kept.json", folder_ / "run/checkpoint/manifest.json");
   EXPECT_EQ(run_program(resume).code, 0);
 }
 
 TEST_F(Training, that_is_past_its_end_already_says_so_and_changes_nothing) {
   ASSERT_EQ(run_program(small_copy(folder_ / "run")).code, 0);
-  const std::string before = content_of(folder_ / "run");
+  const std::string before = all_bytes_in(folder_ / "run");
   const Words resume = {"train", "--out", folder_ / "run", "--resume", "--max_iters"};
   expect_one_line(run_program(resume + Words{"3"}), 3, "--max-iters (3): the run in ");
   expect_one_line(run_program(resume + Words{"29"}), 3,
                   "is past it already, at step 30; a number above 30 goes on");
-  EXPECT_TRUE(content_of(folder_ / "run") == before);
+  EXPECT_TRUE(all_bytes_in(folder_ / "run") == before);
   EXPECT_EQ(run_program(resume + Words{"30"}).code, 0);
 }
 
