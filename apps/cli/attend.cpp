@@ -57,14 +57,6 @@ void say_what_was_written(const AttendOptions& options, const AttendResult& resu
   }
 }
 
-void print_json(StandardOutput& output, const tensor::Tensor& array) {
-  io::Json::Array shape;
-  for (const int64_t size : array.shape().sizes()) shape.emplace_back(size);
-  output.write(R"({"shape":)" + io::json_text(shape) + R"(,"output":)");
-  io::write_json_array(output, array);
-  output.write("}\n");
-}
-
 void run_attend(Session& session) {
   const AttendOptions options = read_attend_options(session.arguments);
   check_outputs(session.files, session.arguments,
@@ -78,7 +70,7 @@ void run_attend(Session& session) {
   write_files(session, options, result);
   if (session.talkative) say_what_was_written(options, result);
   if (session.json) {
-    print_json(session.output, result.output);
+    print_array_json(session.output, "output", result.output);
   } else if (!options.out) {
     session.output.write(array_text("output", result.output, "--out"));
   }

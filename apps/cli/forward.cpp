@@ -67,24 +67,16 @@ void write_files(Session& session, const ForwardOptions& options, const ForwardR
   if (options.grads) io::write_safetensors(session.files, *options.grads, result.gradients);
 }
 
-io::Json shape_of(const tensor::Tensor& array) {
-  io::Json::Array shape;
-  for (const int64_t size : array.shape().sizes()) shape.emplace_back(size);
-  return shape;
-}
-
 // {"loss":...} with targets, the logits where they go nowhere else.
 void print_json(StandardOutput& output, const ForwardOptions& options,
                 const ForwardResult& result) {
   if (options.prints_logits()) {
-    output.write(R"({"shape":)" + io::json_text(shape_of(result.logits)) + R"(,"logits":)");
-    io::write_json_array(output, result.logits);
-    output.write("}\n");
+    print_array_json(output, "logits", result.logits);
     return;
   }
   io::Json::Object document;
   if (result.loss) document.emplace_back("loss", static_cast<double>(*result.loss));
-  if (options.logits) document.emplace_back("logits", shape_of(result.logits));
+  if (options.logits) document.emplace_back("logits", shape_json(result.logits));
   if (options.trace) document.emplace_back("trace", result.trace.size());
   if (options.grads) document.emplace_back("grads", result.gradients.size());
   output.write(io::json_text(document) + "\n");

@@ -98,4 +98,17 @@ std::string array_text(const std::string& name, const tensor::Tensor& array,
   return text;
 }
 
+io::Json shape_json(const tensor::Tensor& array) {
+  io::Json::Array shape;
+  for (const int64_t size : array.shape().sizes()) shape.emplace_back(size);
+  return shape;
+}
+
+void print_array_json(StandardOutput& output, const std::string& name,
+                      const tensor::Tensor& array) {
+  output.write(R"({"shape":)" + io::json_text(shape_json(array)) + ",\"" + name + "\":");
+  io::write_json_array(output, array);
+  output.write("}\n");
+}
+
 }  // namespace headlight::cli

@@ -1,9 +1,11 @@
-// Arrays for people: aligned matrices, abbreviated where they are large.
+// Arrays on standard output: for people as aligned matrices, abbreviated where they are large, for
+// programs whole.
 #pragma once
 
 #include <string>
 
-#include "headlight/tensor/tensor.h"
+#include "apps/cli/output.h"
+#include "headlight/io/io.h"
 
 namespace headlight::cli {
 
@@ -12,5 +14,10 @@ namespace headlight::cli {
 // gives all of it.
 std::string array_text(const std::string& name, const tensor::Tensor& array,
                        const std::string& file_option);
+
+// [2,3]
+io::Json shape_json(const tensor::Tensor& array);
+// A line {"shape":[2,3],"name":[[...]]}.
+void print_array_json(StandardOutput& output, const std::string& name, const tensor::Tensor& array);
 
 }  // namespace headlight::cli
