@@ -31,7 +31,7 @@ constexpr std::array<Option, 18> kExplainTable = {{
     {"train", "", "train the worked model, and show the numbers before and after"},
     {"backward", "", "the way from the loss to one weight, and its update"},
     {"scale", "NAME", "show scores scaled otherwise: sqrt_head_width, sqrt_width, width, none"},
-    {"norm", "NAME", "where the norm stands: post or pre"},
+    {"norm", "NAME", "where the norm stands: post or pre; the worked model is made so"},
     {"special", "", "texts of special tokens become these"},
     {"encoding", "NAME", "of --sentences where it is not UTF-8: cp1254, cp949, ..."},
 }};
