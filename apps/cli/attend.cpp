@@ -31,13 +31,8 @@ void check_trace_memory(base::FileSystem& files, const AttendOptions& options,
   const auto heads = static_cast<double>(inputs.rank == 4 ? query[1] : options.heads.value_or(1));
   const double scores = heads * static_cast<double>(query[0]) * static_cast<double>(query[-2]) *
                         static_cast<double>(inputs.key.shape()[-2]);
-  const double needed = (options.softcap > 0 ? 5 : 4) * scores * sizeof(float);
-  const uint64_t available = base::available_memory(files);
-  if (needed <= static_cast<double>(available)) return;
-  const uint64_t bytes = needed < 9e18 ? static_cast<uint64_t>(needed) : UINT64_MAX;
-  throw base::Error(
-      base::ErrorKind::out_of_memory, "--trace", *options.trace,
-      "needs " + base::memory_text(bytes) + ", " + base::memory_text(available) + " free");
+  base::check_memory(files, (options.softcap > 0 ? 5 : 4) * scores * sizeof(float), "--trace",
+                     *options.trace);
 }
 
 void write_files(Session& session, const AttendOptions& options, const AttendResult& result) {

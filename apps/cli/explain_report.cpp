@@ -19,7 +19,8 @@ Walk walk_of(const Explaining& work, const Explained& run) {
           .sentences = work.subject.sentences(),
           .vocabulary_size = work.subject.tokenizer().size(),
           .says = run.says,
-          .loss = run.loss};
+          .loss = run.loss,
+          .with_numbers = work.options.format != ExplainFormat::json};
 }
 
 // Which group of variants a step has, and how each compares.
@@ -155,14 +156,31 @@ std::string text_of(const Explaining& work, const Explained& run) {
   return text;
 }
 
+// The size up to which tensors are written as JSON: the small ones, as many as there are numbers
+// for. A file of tensors holds all.
+int64_t largest_written(const Trace& trace) {
+  constexpr int64_t kMostNumbers = 4'000'000;
+  std::vector<int64_t> sizes;
+  for (const auto* tensors : {&trace.tensors(), &trace.parameters()}) {
+    for (const explain::TracedTensor& tensor : *tensors) sizes.push_back(tensor.shape.elements());
+  }
+  std::ranges::sort(sizes);
+  int64_t sum = 0;
+  for (const int64_t size : sizes) {
+    if (size > kMostNumbers - sum) return size - 1;
+    sum += size;
+  }
+  return kMostNumbers;
+}
+
 io::Json with_values(const Trace& trace) {
-  constexpr int64_t kMost = 1'000'000;
+  const int64_t most = largest_written(trace);
   io::Json document = explain::trace_json(trace);
   for (io::Json::Member& member : *document.object()) {
     if (member.first != "tensors" && member.first != "parameters") continue;
     for (io::Json& tensor : *member.second.array()) {
       const std::string& name = *tensor.find("name")->text();
-      if (trace.at(name).shape.elements() > kMost) continue;
+      if (trace.at(name).shape.elements() > most) continue;
       tensor.object()->emplace_back("values", array_json(trace.values(name)));
     }
   }

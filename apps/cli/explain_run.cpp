@@ -83,6 +83,27 @@ std::set<int64_t> layers_shown(const Explaining& work) {
   return {0};
 }
 
+// What a walk or a file holds at once. A page and JSON take one after the other.
+void check_shown_memory(const Explaining& work, const Trace& trace) {
+  const bool holds_all = work.options.format == ExplainFormat::text ||
+                         work.options.format == ExplainFormat::safetensors;
+  if (work.options.answers_cell() || !holds_all) return;
+  double numbers = 0;
+  const auto count = [&](const explain::TracedTensor& tensor) {
+    numbers += static_cast<double>(tensor.shape.elements());
+  };
+  for (const std::string& name : work.options.names) {
+    count(trace.at(explain::parse_tensor(trace, name).name));
+  }
+  if (work.options.names.empty()) {
+    for (const explain::TracedTensor& tensor : trace.tensors()) {
+      if (!explain::is_left_out(tensor)) count(tensor);
+    }
+  }
+  base::check_memory(work.session.files, numbers * sizeof(float), "explain", work.subject.name,
+                     "; --layers takes fewer layers");
+}
+
 Explained explain_run(const Explaining& work, const WorkedTraining* training) {
   const models::Model& model = work.subject.model();
   check_layers(work);
@@ -91,6 +112,7 @@ Explained explain_run(const Explaining& work, const WorkedTraining* training) {
       {},
       {}};
   run.variants = wanted_variants(work, run.trace);
+  check_shown_memory(work, run.trace);
   if (work.options.answers_cell()) return run;
   run.heads = explain::head_statistics(run.trace);
   run.says = work.subject.says(work.threads);

@@ -45,18 +45,15 @@ void check_words(const Subject& subject, const char* which, const std::string& t
   throw Error(ErrorKind::bad_input, "explain", which, explain::unknown_text(unknown) + ways);
 }
 
-// Refuses before anything large is asked for: weights as they are and packed for the kernels; where
-// they learn, gradients, and two moments with a copy of them.
+// Weights as they are and packed for the kernels; where they learn, gradients, and two moments with
+// a copy of them.
 void check_worked_memory(const Session& session, const ExplainOptions& options,
                          const std::vector<SentencePair>& sentences) {
   const int64_t parameters = explain::parameter_count(sentences, options.worked);
-  const uint64_t copies = options.train || options.backward ? 7 : 2;
-  const uint64_t needed = copies * sizeof(float) * static_cast<uint64_t>(parameters);
-  const uint64_t available = base::available_memory(session.files);
-  if (needed <= available) return;
-  throw Error(ErrorKind::out_of_memory, "worked model", std::to_string(parameters) + " parameters",
-              "needs " + base::memory_text(needed) + ", " + base::memory_text(available) +
-                  " free; --heads, --head-width and --width make it smaller");
+  const double copies = options.train || options.backward ? 7 : 2;
+  base::check_memory(session.files, copies * sizeof(float) * static_cast<double>(parameters),
+                     "worked model", std::to_string(parameters) + " parameters",
+                     "; --heads, --head-width and --width make it smaller");
 }
 
 void load_weights(const Session& session, const std::string& path,

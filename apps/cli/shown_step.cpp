@@ -133,11 +133,13 @@ io::Json step_json(const ShownStep& step, int64_t most_elements) {
   for (const ShownNumber& number : step.numbers) numbers.emplace_back(number.name, number.value);
   io::Json::Array arrays;
   for (const ShownArray& array : step.arrays) {
-    const std::span<const int64_t> sizes = array.numbers.shape().sizes();
-    io::Json::Object entry = {{"name", array.name},
-                              {"title", array.title},
-                              {"shape", io::Json::Array(sizes.begin(), sizes.end())}};
-    if (array.numbers.elements() <= most_elements) {
+    const bool has_numbers = array.numbers.defined();
+    const tensor::Shape shape = has_numbers ? array.numbers.shape() : array.shape;
+    io::Json::Object entry = {
+        {"name", array.name},
+        {"title", array.title},
+        {"shape", io::Json::Array(shape.sizes().begin(), shape.sizes().end())}};
+    if (has_numbers && shape.elements() <= most_elements) {
       entry.emplace_back("values", array_json(array.numbers));
     }
     arrays.emplace_back(std::move(entry));
@@ -209,14 +211,20 @@ io::Json steps_json(const std::vector<ShownStep>& steps, int64_t most_elements) 
   return list;
 }
 
+ShownArray named_tensor(const Catalogue& catalogue, const explain::TracedTensor& tensor) {
+  return {.name = tensor.name,
+          .title = catalogue.title(tensor),
+          .text = catalogue.operation(tensor),
+          .formula = catalogue.formula(tensor),
+          .numbers = {},
+          .shape = tensor.shape,
+          .axes = tensor.axes};
+}
+
 ShownArray shown_tensor(const explain::Trace& trace, const Catalogue& catalogue,
                         const explain::TracedTensor& tensor, int64_t head) {
-  ShownArray array{.name = tensor.name,
-                   .title = catalogue.title(tensor),
-                   .text = catalogue.operation(tensor),
-                   .formula = catalogue.formula(tensor),
-                   .numbers = trace.values(tensor.name),
-                   .axes = tensor.axes};
+  ShownArray array = named_tensor(catalogue, tensor);
+  array.numbers = trace.values(tensor.name);
   for (const Axis axis : tensor.axes) array.labels.push_back(trace.labels(axis));
   const int head_axis = tensor.head_axis();
   if (head >= 0 && head_axis >= 0) {

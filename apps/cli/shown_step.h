@@ -15,7 +15,8 @@ struct ShownArray {
   std::string title;      // for people
   std::string text = {};  // a sentence on how it came about
   std::string formula = {};
-  tensor::Tensor numbers;  // float32 or int64, contiguous
+  tensor::Tensor numbers;    // float32 or int64, contiguous
+  tensor::Shape shape = {};  // where there are no numbers
   // Of each axis; empty where positions are numbers. Absent: of none.
   std::vector<std::vector<std::string>> labels = {};
   std::vector<explain::Axis> axes = {};  // as many as the shape has, or absent
@@ -61,5 +62,7 @@ io::Json array_json(const tensor::Tensor& numbers);
 // A tensor of a trace, or one head of it (-1: all).
 ShownArray shown_tensor(const explain::Trace& trace, const explain::Catalogue& catalogue,
                         const explain::TracedTensor& tensor, int64_t head = -1);
+// The same without its numbers, which may be many.
+ShownArray named_tensor(const explain::Catalogue& catalogue, const explain::TracedTensor& tensor);
 
 }  // namespace headlight::cli

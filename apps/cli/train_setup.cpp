@@ -37,14 +37,9 @@ double activations(int64_t tokens, int64_t layers, int64_t width, int64_t hidden
 }
 
 // Weights, gradients and two moments, and `others` numbers besides.
-void check_memory(base::FileSystem& files, int64_t parameters, double others) {
-  const double needed = (4 * static_cast<double>(parameters) + others) * sizeof(float);
-  const uint64_t available = base::available_memory(files);
-  if (needed <= static_cast<double>(available)) return;
-  const uint64_t bytes = needed < 9e18 ? static_cast<uint64_t>(needed) : UINT64_MAX;
-  throw Error(
-      ErrorKind::out_of_memory, "train", std::to_string(parameters) + " parameters",
-      "training needs " + base::memory_text(bytes) + ", " + base::memory_text(available) + " free");
+void check_training_memory(base::FileSystem& files, int64_t parameters, double others) {
+  base::check_memory(files, (4 * static_cast<double>(parameters) + others) * sizeof(float), "train",
+                     std::to_string(parameters) + " parameters");
 }
 
 text::Tokenizer tokenizer_for(base::FileSystem& files, const TrainSettings& settings,
@@ -110,8 +105,8 @@ std::unique_ptr<models::Model> make_gpt(base::FileSystem& files, const TrainSett
                                  .tied_head = s.tie_embeddings,
                                  .special_ids = special_ids(tokenizer, false)};
   const int64_t hidden = s.d_ff > 0 ? s.d_ff : 4 * s.n_embd;
-  check_memory(files, models::parameter_count(config),
-               activations(s.batch_size * s.block_size, s.n_layer, s.n_embd, hidden));
+  check_training_memory(files, models::parameter_count(config),
+                        activations(s.batch_size * s.block_size, s.n_layer, s.n_embd, hidden));
   auto model = std::make_unique<models::Gpt>(config);
   model->draw(static_cast<uint64_t>(s.seed));
   return model;
@@ -143,8 +138,8 @@ std::unique_ptr<models::Model> make_seq2seq(base::FileSystem& files, const Train
       .special_ids = special_ids(tokenizer, true)};
   const int64_t layers = config.encoder_layers + config.decoder_layers;
   const double positions = 2.0 * static_cast<double>(config.max_position_embeddings * s.n_embd);
-  check_memory(files, models::parameter_count(config),
-               positions + activations(batch_tokens, layers, s.n_embd, hidden));
+  check_training_memory(files, models::parameter_count(config),
+                        positions + activations(batch_tokens, layers, s.n_embd, hidden));
   auto model = std::make_unique<models::Seq2Seq>(config);
   model->draw(static_cast<uint64_t>(s.seed));
   return model;

@@ -140,6 +140,19 @@ void add_places(const Walk& walk, const std::vector<const TracedTensor*>& tensor
   }
 }
 
+void add_array(const Walk& walk, const TracedTensor& tensor, ShownStep& step) {
+  if (!walk.with_numbers) {
+    step.arrays.push_back(named_tensor(walk.catalogue, tensor));
+  } else if (explain::is_left_out(tensor)) {
+    step.afterwards.push_back(walk.catalogue.text(
+        "message.too_many", {{"title", walk.catalogue.title(tensor)},
+                             {"name", tensor.name},
+                             {"count", std::to_string(tensor.shape.elements())}}));
+  } else {
+    step.arrays.push_back(shown_tensor(walk.trace, walk.catalogue, tensor));
+  }
+}
+
 }  // namespace
 
 ShownStep walk_step(const Walk& walk, int number) {
@@ -174,9 +187,7 @@ ShownStep walk_step(const Walk& walk, int number) {
     default:
       break;
   }
-  for (const TracedTensor* tensor : tensors) {
-    step.arrays.push_back(shown_tensor(walk.trace, walk.catalogue, *tensor));
-  }
+  for (const TracedTensor* tensor : tensors) add_array(walk, *tensor, step);
   if (tensors.empty()) make_absent(walk, step);
   return step;
 }

@@ -19,6 +19,7 @@ struct Walk {
   int64_t vocabulary_size = 0;
   std::optional<std::string> says = {};  // what the model writes by itself
   std::optional<double> loss = {};       // where the target is known
+  bool with_numbers = true;              // not only names and shapes of tensors
 };
 
 // Steps that the model does not have say so. Step 14 tells the loss; the way back is

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "headlight/base/error.h"
 #include "headlight/base/file.h"
 #include "headlight/base/file_descriptor.h"
 
@@ -65,6 +66,16 @@ std::string memory_text(uint64_t bytes) {
   const uint64_t tenths = bytes / unit * kTenth + bytes % unit * kTenth / unit;
   return std::to_string(tenths / kTenth) + "." + std::to_string(tenths % kTenth) +
          (large ? " GiB" : " MiB");
+}
+
+void check_memory(FileSystem& files, double bytes, const std::string& what,
+                  const std::string& where, const std::string& way_out) {
+  const uint64_t available = available_memory(files);
+  if (bytes <= static_cast<double>(available)) return;
+  constexpr double kMost = 9e18;
+  const uint64_t needed = bytes < kMost ? static_cast<uint64_t>(bytes) : UINT64_MAX;
+  throw Error(ErrorKind::out_of_memory, what, where,
+              "needs " + memory_text(needed) + ", " + memory_text(available) + " free" + way_out);
 }
 
 }  // namespace headlight::base

@@ -18,12 +18,12 @@ io::Json::Array json_of(const std::vector<TracedTensor>& tensors) {
   return list;
 }
 
-bool is_too_large(const TracedTensor& tensor) {
+}  // namespace
+
+bool is_left_out(const TracedTensor& tensor) {
   return tensor.operation == Operation::weigh &&
          static_cast<double>(tensor.shape.elements()) * sizeof(float) >= kWeightedValuesLimit;
 }
-
-}  // namespace
 
 io::Json tensor_json(const TracedTensor& tensor) {
   io::Json::Array operands;
@@ -56,7 +56,7 @@ io::Json trace_json(const Trace& trace) {
 std::vector<io::NamedTensor> trace_tensors(const Trace& trace) {
   std::vector<io::NamedTensor> all;
   for (const TracedTensor& tensor : trace.tensors()) {
-    if (!is_too_large(tensor)) all.push_back({tensor.name, trace.values(tensor.name)});
+    if (!is_left_out(tensor)) all.push_back({tensor.name, trace.values(tensor.name)});
   }
   for (const TracedTensor& parameter : trace.parameters()) {
     all.push_back({parameter.name, trace.values(parameter.name)});

@@ -14,8 +14,13 @@ namespace headlight::explain {
 io::Json trace_json(const Trace& trace);
 io::Json tensor_json(const TracedTensor& tensor);
 
-// All tensors and the parameters they are made of, under their names; with "trace" in the metadata:
-// the JSON. An independent program can recompute every tensor from its operands and attributes.
+// Weighted values of 64 MB and more, which nobody keeps or shows as a whole; each of them can be
+// asked for.
+bool is_left_out(const TracedTensor& tensor);
+
+// All tensors that are not left out, and the parameters they are made of, under their names; with
+// "trace" in the metadata: the JSON. An independent program can recompute every tensor from its
+// operands and attributes.
 std::vector<io::NamedTensor> trace_tensors(const Trace& trace);
 void write_trace(base::FileSystem& files, const std::string& path, const Trace& trace);
 

@@ -25,16 +25,11 @@ int64_t table_size(const Seq2SeqConfig& config) {
   return config.learned_positions ? 0 : 2 * config.max_position_embeddings * config.d_model;
 }
 
-// Refuses before anything large is asked for. Running takes the weights twice: as they are and
-// packed for the kernels.
+// Running takes the weights twice: as they are and packed for the kernels.
 template <class Config>
 void check_memory(base::FileSystem& files, const std::string& path, const Config& config) {
-  const int64_t numbers = 2 * parameter_count(config) + table_size(config);
-  const uint64_t needed = sizeof(float) * static_cast<uint64_t>(numbers);
-  const uint64_t available = base::available_memory(files);
-  if (needed <= available) return;
-  throw Error(ErrorKind::out_of_memory, "model", path,
-              "needs " + base::memory_text(needed) + ", " + base::memory_text(available) + " free");
+  const auto numbers = static_cast<double>(2 * parameter_count(config) + table_size(config));
+  base::check_memory(files, sizeof(float) * numbers, "model", path);
 }
 
 bool any_starts_with(const io::Safetensors& tensors, std::string_view prefix) {

@@ -47,6 +47,36 @@ TEST(ExplainAnswers, a_cell_shows_a_running_sum_only_where_terms_are_added) {
   expect_said(answer("logits[1,1]"), "\nz = x W\n");
 }
 
+// All numbers under "values".
+int64_t written_numbers(const io::Json& json, bool counts = false) {
+  int64_t count = counts && json.number() ? 1 : 0;
+  if (const auto* list = json.array()) {
+    for (const io::Json& item : *list) count += written_numbers(item, counts);
+  }
+  if (const auto* object = json.object()) {
+    for (const auto& [key, value] : *object) {
+      count += written_numbers(value, counts || key == "values");
+    }
+  }
+  return count;
+}
+
+TEST(ExplainAnswers, a_walk_leaves_out_what_is_too_much_and_says_so) {
+  std::string words;
+  for (int i = 0; i < 100; ++i) words += "w" + std::to_string(i) + " ";
+  const auto walk = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"explain", "--text", words, "--target", "a b", "--heads", "32",
+                               "--head-width", "64", "--only", "7"});
+    return run_program(more);
+  };
+  expect_said(walk({}).output, "(encoder.0.self.weighted_values): 20480000 numbers, too many");
+  const ProgramRun run = walk({"--json"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  const int64_t written = written_numbers(io::parse_json(run.output, "walk"));
+  EXPECT_GT(written, 100'000);
+  EXPECT_LE(written, 4'000'000);
+}
+
 TEST(ExplainAnswers, says_of_its_heads_what_the_columns_are) {
   const ProgramRun run = answer_of({"--only", "12", "--lang", "tr"});
   for (const char* label : {"\nPay: ", "\nEntropi: ", "\nOrtalama uzaklık: "}) {
