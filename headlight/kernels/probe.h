@@ -9,7 +9,7 @@
 namespace headlight::kernels {
 
 // Floating-point operations per second of independent multiply-adds in registers (each counts two),
-// on all threads with the instruction set in use. Takes about 80 ms.
+// on all threads with the instruction set in use. Takes about 60 ms.
 double multiply_add_limit(const Execution& execution);
 
 // Bytes per second of reading `memory` once from end to end on all threads, the best of a few
