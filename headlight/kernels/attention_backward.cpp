@@ -139,27 +139,43 @@ class Backward {
   // Rows [first, first + count) of the query side. A row that sees nothing has no part in any
   // gradient, whatever it holds.
   bool load_rows(int64_t b, int64_t h, int64_t first, int64_t count, const QuerySide& to) const {
+    const float* row_sums = outputs_.row_sum + row_index(shape_, b, h, 0);
     bool finite = true;
-    for (int64_t i = first; i < first + count; ++i) {
-      float* query = to.query + i * key_padded_;
-      float* d_output = to.d_output + i * value_padded_;
-      if (outputs_.row_sum[row_index(shape_, b, h, i)] == 0) {
-        std::fill(query, query + key_padded_, 0.0f);
-        std::fill(d_output, d_output + value_padded_, 0.0f);
-        to.delta[i] = 0;
-        continue;
+    for (int64_t i = first; i < first + count;) {
+      const bool seeing = row_sums[i] != 0;
+      int64_t end = i + 1;
+      while (end < first + count && (row_sums[end] != 0) == seeing) ++end;
+      if (seeing) {
+        finite &= load_seeing_rows(b, h, i, end - i, to);
+      } else {
+        std::fill(to.query + i * key_padded_, to.query + end * key_padded_, 0.0f);
+        std::fill(to.d_output + i * value_padded_, to.d_output + end * value_padded_, 0.0f);
+        std::fill(to.delta + i, to.delta + end, 0.0f);
       }
-      finite &= copy_rows(problem_.query.row(b, h, i), 0, 1, shape_.key_width, query, key_padded_);
-      finite &=
-          copy_rows(d_output_.row(b, h, i), 0, 1, shape_.value_width, d_output, value_padded_);
-      const float gate = gate_of(problem_, b, h);
-      to.delta[i] = gate * output_product(problem_, outputs_, d_output_, b, h, i);
-      for (int64_t e = 0; e < shape_.value_width; ++e) d_output[e] *= gate;
+      i = end;
     }
     pack_row_groups(to.query + first * key_padded_, key_padded_, count, shape_.key_width,
                     to.query_groups + first * shape_.key_width);
     pack_row_groups(to.d_output + first * value_padded_, value_padded_, count, shape_.value_width,
                     to.d_output_groups + first * shape_.value_width);
+    return finite;
+  }
+
+  bool load_seeing_rows(int64_t b, int64_t h, int64_t first, int64_t count,
+                        const QuerySide& to) const {
+    float* d_output = to.d_output + first * value_padded_;
+    const bool finite = copy_rows(problem_.query.row(b, h, first), problem_.query.row_stride, count,
+                                  shape_.key_width, to.query + first * key_padded_, key_padded_) &
+                        copy_rows(d_output_.row(b, h, first), d_output_.row_stride, count,
+                                  shape_.value_width, d_output, value_padded_);
+    const float gate = gate_of(problem_, b, h);
+    for (int64_t i = first; i < first + count; ++i)
+      to.delta[i] = gate * output_product(problem_, outputs_, d_output_, b, h, i);
+    if (problem_.gates) {
+      const auto times_gate = [&](FloatVec x)
+                                  HWY_ATTR { return hn::Mul(x, hn::Set(FloatTag(), gate)); };
+      map_row(count * value_padded_, d_output, times_gate, d_output);
+    }
     return finite;
   }
 
@@ -178,6 +194,9 @@ class Backward {
       for (int64_t tile = 0; tile < tiles_; ++tile) {
         if (!touches(needed_[static_cast<size_t>(b)], tile)) continue;
         std::fill(d_keys, d_keys + kKeyTile * (key_padded_ + value_padded_), 0.0f);
+        const int64_t count = std::min(kKeyTile, shape_.keys - tile * kKeyTile);
+        fetch_rows(gradients_.key, b, g, tile * kKeyTile, count, shape_.key_width);
+        fetch_rows(gradients_.value, b, g, tile * kKeyTile, count, shape_.value_width);
         for (int64_t first = 0; first < live; first += kBackwardRows) {
           tile_block(b, h, tile, first, std::min(kBackwardRows, live - first), side, d_keys,
                      d_values);
@@ -193,7 +212,10 @@ class Backward {
   }
 
   static void add_row(const float* from, int64_t count, float factor, float* to) {
-    for (int64_t c = 0; c < count; ++c) to[c] += factor * from[c];
+    const FloatVec factors = hn::Set(FloatTag(), factor);
+    const auto add = [&](FloatVec sum, FloatVec x)
+                         HWY_ATTR { return hn::Add(sum, hn::Mul(factors, x)); };
+    map_row(count, to, add, static_cast<const float*>(to), from);
   }
 
   void add_tile(const tensor::HeadsView& to, int64_t b, int64_t g, int64_t tile, int64_t width,

@@ -151,7 +151,11 @@ class Forward {
         const int64_t step = whole ? kStripRows : kTileRows;
         for (int64_t row = first; row < live; row += step) {
           const int64_t rows = std::min(step, live - row);
-          if (tile == first_tile) prefetch_rows(b, h, row, rows);
+          if (tile == first_tile) {  // where results go, and the next block's rows
+            fetch_rows(outputs_.output, b, h, row, rows, shape_.value_width);
+            fetch_rows(problem_.query, b, h, row + kQueryBlock,
+                       std::min(rows, shape_.queries - row - kQueryBlock), shape_.key_width);
+          }
           attend_strip({.b = b,
                         .h = h,
                         .first_row = row,
@@ -168,21 +172,6 @@ class Forward {
       finish_row(problem_, outputs_, b, h, i, states.max(i - first), states.sum(i - first),
                  sums + (i - first) * value_padded_);
     }
-  }
-
-  // A head's rows lie too far apart for the processor to foresee them, so where these rows' results
-  // go and what the next block's rows bring is fetched ahead.
-  void prefetch_rows(int64_t b, int64_t h, int64_t first, int64_t rows) const {
-    for (int64_t i = first; i < first + rows; ++i) {
-      prefetch_row(outputs_.output.row(b, h, i), shape_.value_width);
-      if (i + kQueryBlock < shape_.queries)
-        prefetch_row(problem_.query.row(b, h, i + kQueryBlock), shape_.key_width);
-    }
-  }
-
-  static void prefetch_row(const float* row, int64_t count) {
-    constexpr int64_t kLine = 16;
-    for (int64_t c = 0; c < count; c += kLine) hwy::Prefetch(row + c);
   }
 
   // One strip of rows, from the block's row `first` on, against one key tile.

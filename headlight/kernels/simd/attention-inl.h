@@ -24,6 +24,20 @@ constexpr int64_t kColumnUnit = kTileCols < 4 ? 4 : kTileCols;
 
 constexpr int64_t round_down(int64_t count, int64_t unit) { return count / unit * unit; }
 
+// Fetches rows of a head ahead of their use: they lie too far apart for the processor to foresee
+// them. A prefetch is dropped when its page is not known yet, so each row's first number is read.
+template <class T>
+HWY_INLINE void fetch_rows(const tensor::Heads<T>& heads, int64_t b, int64_t h, int64_t first,
+                           int64_t count, int64_t width) {
+  constexpr int64_t kLine = 16;
+  if (width == 0) return;
+  for (int64_t i = first; i < first + count; ++i) {
+    const float* row = heads.row(b, h, i);
+    static_cast<void>(*static_cast<const volatile float*>(row));
+    for (int64_t c = kLine; c < width; c += kLine) hwy::Prefetch(row + c);
+  }
+}
+
 // Copies rows, filling up with zeros to `padded` columns. Returns whether all numbers are finite: x
 // * 0 is 0 only then.
 HWY_INLINE bool copy_rows(const float* from, int64_t from_stride, int64_t rows, int64_t cols,

@@ -125,7 +125,9 @@ HWY_INLINE void drop_weights(const AttentionProblem& problem, const StripRow& ro
   if (problem.dropout.probability == 0) return;
   float drops[kKeyTile];
   weight_drops(problem, row, drops);
-  for (int64_t c = row.begin; c < row.end; ++c) weights[c] *= drops[c];
+  const FloatTag d;
+  for (int64_t c = row.begin; c < row.end; c += kLanes)
+    hn::StoreU(hn::Mul(hn::LoadU(d, weights + c), hn::LoadU(d, drops + c)), d, weights + c);
 }
 
 // exp(score - shift) * inverse_sum, and 0 for a hidden score even in a row that is not a number.
