@@ -30,7 +30,10 @@ constexpr int64_t kEnoughTasks = 16;
 constexpr int64_t kBlockTiles = 2;
 constexpr int64_t kTaskWork = 1 << 19;
 // Up to so many rows of plain b's products stay in one block: b is then rearranged once, in cache.
+// More of them where b is too large to stay in a cache when all of it is rearranged before.
 constexpr int64_t kWholeRows = 384;
+constexpr int64_t kWholeRowsOfLarge = 1024;
+constexpr int64_t kLargeBytes = 1 << 20;
 // Where a is rearranged: all of it before, when it is the smaller operand and no larger than this;
 // else tiles at once (about a megabyte), and panels they meet, to be worth it.
 constexpr int64_t kWholeBytes = 1 << 20;
@@ -98,7 +101,8 @@ inline void cut_many(int64_t m, int64_t k, int64_t panels, Cut& cut) {
   const int64_t group = std::max<int64_t>(1, kGroupBytes / slice_bytes);
   const int64_t tasks =
       std::clamp<int64_t>(m * k * panels * kTileCols / kTaskWork, 1, kEnoughTasks);
-  const bool whole = !cut.pack_a && !cut.b_packed && m <= kWholeRows && panels >= kEnoughTasks;
+  const int64_t whole_rows = slice_bytes * panels > kLargeBytes ? kWholeRowsOfLarge : kWholeRows;
+  const bool whole = !cut.pack_a && !cut.b_packed && m <= whole_rows && panels >= kEnoughTasks;
   const int64_t least_panel_blocks = whole ? tasks : ceil_divide(tasks, ceil_divide(m, kLeastRows));
   const int64_t most_panels =
       cut.pack_a ? kPackedPanels : std::min(group, ceil_divide(panels, least_panel_blocks));
