@@ -19,6 +19,17 @@ namespace headlight::kernels::HWY_NAMESPACE {
 
 // Query rows that pass a key tile together: the depth of the products for keys and values.
 constexpr int64_t kBackwardRows = 96;
+// Fewer fit the edge of what is seen more closely.
+constexpr int64_t kEdgeRows = 24;
+static_assert(kEdgeRows % kTileRows == 0, "rows are grouped for the products");
+
+// What one (sequence, key/value head) brings.
+struct KeySide {
+  float* keys;      // tiles
+  float* key_rows;  // (S x key_padded)
+  float* values;    // tiles
+  bool* finite;     // per tile of keys
+};
 
 // What one (sequence, query head) brings: rows copied and padded to whole vectors, rows that see
 // nothing as zeros.
@@ -51,7 +62,10 @@ class Backward {
 
   void run() {
     allocate();
-    pack_keys_and_values();
+    for (int64_t b = 0; b < shape_.batch; ++b) {
+      needed_.push_back(
+          seen_keys(shape_, problem_.mask, b, 0, live_queries(shape_, problem_.mask, b)).any);
+    }
     if (gradients_.query.data) {
       execution_.threads.parallel_for(
           shape_.batch * shape_.kv_heads, [&](int64_t index, int worker) {
@@ -64,75 +78,75 @@ class Backward {
   }
 
  private:
-  // Per key/value head: keys transposed and as rows, values transposed; per worker: a query side,
-  // tile sums and two strips.
+  // Per worker: a key side, a query side, tile sums and three strips.
   void allocate() {
-    const int64_t keys = tiles_ * kKeyTile;
-    head_size_ = keys * (shape_.key_width + key_padded_ + shape_.value_width);
+    keys_size_ = tiles_ * kKeyTile * (shape_.key_width + key_padded_ + shape_.value_width);
     group_rows_ = round_up(shape_.queries, kTileRows);
     side_size_ = shape_.queries * (2 * key_padded_ + value_padded_ + 1) +
                  group_rows_ * (shape_.key_width + shape_.value_width);
-    worker_size_ =
-        side_size_ + kKeyTile * (key_padded_ + value_padded_) + 3 * kBackwardRows * kKeyTile;
-    const int64_t heads = shape_.batch * shape_.kv_heads;
+    worker_size_ = keys_size_ + side_size_ + kKeyTile * (key_padded_ + value_padded_) +
+                   3 * kBackwardRows * kKeyTile;
     const int64_t workers = execution_.threads.size();
-    packed_ = execution_.arena.allocate(sizeof(float) * static_cast<size_t>(heads * head_size_));
-    keys_finite_ = execution_.arena.allocate(static_cast<size_t>(heads * tiles_));
     scratch_ =
         execution_.arena.allocate(sizeof(float) * static_cast<size_t>(workers * worker_size_));
-    rows_finite_ = execution_.arena.allocate(static_cast<size_t>(workers * blocks_));
+    finite_ = execution_.arena.allocate(static_cast<size_t>(workers * (tiles_ + blocks_)));
   }
 
-  float* packed_keys(int64_t head) const {
-    return reinterpret_cast<float*>(packed_.get()) + head * head_size_;
-  }
-  float* key_rows(int64_t head) const {
-    return packed_keys(head) + tiles_ * kKeyTile * shape_.key_width;
-  }
-  float* packed_values(int64_t head) const {
-    return key_rows(head) + tiles_ * kKeyTile * key_padded_;
-  }
-  bool* keys_finite(int64_t head) const {
-    return reinterpret_cast<bool*>(keys_finite_.get()) + head * tiles_;
-  }
   float* worker_scratch(int worker) const {
     return reinterpret_cast<float*>(scratch_.get()) + worker * worker_size_;
   }
+  float* tile_sums(int worker) const { return worker_scratch(worker) + keys_size_ + side_size_; }
+  float* strips(int worker) const {
+    return tile_sums(worker) + kKeyTile * (key_padded_ + value_padded_);
+  }
 
-  void pack_keys_and_values() {
-    for (int64_t b = 0; b < shape_.batch; ++b) {
-      needed_.push_back(
-          seen_keys(shape_, problem_.mask, b, 0, live_queries(shape_, problem_.mask, b)).any);
+  KeySide key_side(int worker) const {
+    KeySide side;
+    side.keys = worker_scratch(worker);
+    side.key_rows = side.keys + tiles_ * kKeyTile * shape_.key_width;
+    side.values = side.key_rows + tiles_ * kKeyTile * key_padded_;
+    side.finite = reinterpret_cast<bool*>(finite_.get()) + worker * (tiles_ + blocks_);
+    return side;
+  }
+
+  // The keys and values of a head, only what some row of its sequence may see.
+  KeySide load_keys(int64_t b, int64_t g, int worker) const {
+    const KeySide to = key_side(worker);
+    const tensor::ConstHeadsView &key = problem_.key, &value = problem_.value;
+    for (int64_t tile = 0; tile < tiles_; ++tile) {
+      if (!touches(needed_[static_cast<size_t>(b)], tile)) continue;
+      const int64_t first = tile * kKeyTile;
+      pack_panels(key.row(b, g, 0), key.row_stride, shape_.keys, shape_.key_width, tile,
+                  to.keys + first * shape_.key_width);
+      pack_panels(value.row(b, g, 0), value.row_stride, shape_.keys, shape_.value_width, tile,
+                  to.values + first * shape_.value_width);
+      to.finite[tile] =
+          copy_rows(key.row(b, g, first), key.row_stride, std::min(kKeyTile, shape_.keys - first),
+                    shape_.key_width, to.key_rows + first * key_padded_, key_padded_);
     }
-    execution_.threads.parallel_for(
-        shape_.batch * shape_.kv_heads * tiles_, [&](int64_t index, int) {
-          const int64_t head = index / tiles_, tile = index % tiles_, first = tile * kKeyTile;
-          const int64_t b = head / shape_.kv_heads, g = head % shape_.kv_heads;
-          if (!touches(needed_[static_cast<size_t>(b)], tile)) return;
-          const tensor::ConstHeadsView &key = problem_.key, &value = problem_.value;
-          pack_panels(key.row(b, g, 0), key.row_stride, shape_.keys, shape_.key_width, tile,
-                      packed_keys(head) + first * shape_.key_width);
-          pack_panels(value.row(b, g, 0), value.row_stride, shape_.keys, shape_.value_width, tile,
-                      packed_values(head) + first * shape_.value_width);
-          keys_finite(head)[tile] = copy_rows(
-              key.row(b, g, first), key.row_stride, std::min(kKeyTile, shape_.keys - first),
-              shape_.key_width, key_rows(head) + first * key_padded_, key_padded_);
-        });
+    return to;
   }
 
   static bool touches(KeyInterval keys, int64_t tile) {
     return keys.first < (tile + 1) * kKeyTile && keys.last > tile * kKeyTile;
   }
 
+  // Whether rows see different keys of a tile.
+  static bool is_edge(const SeenKeys& seen, int64_t tile) {
+    const int64_t first = tile * kKeyTile, last = first + kKeyTile;
+    return std::max(seen.any.first, first) < std::min(seen.all.first, last) ||
+           std::min(seen.any.last, last) > std::max(seen.all.last, first);
+  }
+
   QuerySide query_side(int worker) const {
     QuerySide side;
-    side.query = worker_scratch(worker);
+    side.query = worker_scratch(worker) + keys_size_;
     side.d_output = side.query + shape_.queries * key_padded_;
     side.query_groups = side.d_output + shape_.queries * value_padded_;
     side.d_output_groups = side.query_groups + group_rows_ * shape_.key_width;
     side.d_query = side.d_output_groups + group_rows_ * shape_.value_width;
     side.delta = side.d_query + shape_.queries * key_padded_;
-    side.finite = reinterpret_cast<bool*>(rows_finite_.get()) + worker * blocks_;
+    side.finite = key_side(worker).finite + tiles_;
     return side;
   }
 
@@ -182,8 +196,9 @@ class Backward {
   void key_value_head(int64_t b, int64_t g, int worker) const {
     const int64_t group = shape_.heads / shape_.kv_heads;
     const int64_t live = live_queries(shape_, problem_.mask, b);
+    const KeySide keys = load_keys(b, g, worker);
     const QuerySide side = query_side(worker);
-    float* d_keys = worker_scratch(worker) + side_size_;
+    float* d_keys = tile_sums(worker);
     float* d_values = d_keys + kKeyTile * key_padded_;
     for (int64_t h = g * group; h < (g + 1) * group; ++h) {
       for (int64_t first = 0; first < live; first += kBackwardRows) {
@@ -198,7 +213,7 @@ class Backward {
         fetch_rows(gradients_.key, b, g, tile * kKeyTile, count, shape_.key_width);
         fetch_rows(gradients_.value, b, g, tile * kKeyTile, count, shape_.value_width);
         for (int64_t first = 0; first < live; first += kBackwardRows) {
-          tile_block(b, h, tile, first, std::min(kBackwardRows, live - first), side, d_keys,
+          tile_block(b, h, tile, first, std::min(kBackwardRows, live - first), keys, side, d_keys,
                      d_values);
         }
         add_tile(gradients_.key, b, g, tile, shape_.key_width, problem_.scale, d_keys, key_padded_);
@@ -228,14 +243,21 @@ class Backward {
 
   // All that a block of rows and a key tile have to do with each other.
   void tile_block(int64_t b, int64_t h, int64_t tile, int64_t first, int64_t rows,
-                  const QuerySide& side, float* d_keys, float* d_values) const {
-    const int64_t head = b * shape_.kv_heads + h / (shape_.heads / shape_.kv_heads);
-    const SeenKeys keys = seen_keys(shape_, problem_.mask, b, first, rows);
-    if (!touches(keys.any, tile)) return;
+                  const KeySide& keys, const QuerySide& side, float* d_keys,
+                  float* d_values) const {
+    const SeenKeys seen = seen_keys(shape_, problem_.mask, b, first, rows);
+    if (!touches(seen.any, tile)) return;
+    if (rows > kEdgeRows && is_edge(seen, tile)) {
+      for (int64_t r = 0; r < rows; r += kEdgeRows) {
+        tile_block(b, h, tile, first + r, std::min(kEdgeRows, rows - r), keys, side, d_keys,
+                   d_values);
+      }
+      return;
+    }
     float* weights = d_values + kKeyTile * value_padded_;
     float* d_scores = weights + kBackwardRows * kKeyTile;
     const ScoreStrip strip =
-        score_gradients(b, h, tile, first, rows, keys, side, weights, d_scores);
+        score_gradients(b, h, tile, first, rows, seen, keys, side, weights, d_scores);
     if (problem_.softcap > 0) through_cap(strip, d_scores);
     const int64_t begin = strip.begin, cols = strip.end - strip.begin;
     const bool finite = side.finite[first / kBackwardRows];
@@ -255,27 +277,26 @@ class Backward {
     const int64_t depth = std::min(cols, shape_.keys - first_key);
     strip_product<TileStart::output, kKeyTile>(
         rows, key_padded_,
-        {d_scores + begin, kKeyTile, 1, key_rows(head) + first_key * key_padded_, key_padded_,
-         depth, side.d_query + first * key_padded_, key_padded_, nullptr},
-        keys_finite(head)[tile]);
+        {d_scores + begin, kKeyTile, 1, keys.key_rows + first_key * key_padded_, key_padded_, depth,
+         side.d_query + first * key_padded_, key_padded_, nullptr},
+        keys.finite[tile]);
   }
 
   // Fills `weights` with f P (g is in dO already) and `d_scores` with dS for one block of rows and
   // one key tile.
   ScoreStrip score_gradients(int64_t b, int64_t h, int64_t tile, int64_t first, int64_t rows,
-                             const SeenKeys& keys, const QuerySide& side, float* weights,
-                             float* d_scores) const {
-    const int64_t head = b * shape_.kv_heads + h / (shape_.heads / shape_.kv_heads);
+                             const SeenKeys& seen, const KeySide& keys, const QuerySide& side,
+                             float* weights, float* d_scores) const {
     ScoreStrip strip{.b = b,
                      .h = h,
                      .first_row = first,
                      .rows = rows,
                      .query = side.query_groups + first * shape_.key_width,
-                     .keys = packed_keys(head) + tile * kKeyTile * shape_.key_width,
+                     .keys = keys.keys + tile * kKeyTile * shape_.key_width,
                      .scores = weights};
-    set_columns(strip, tile, keys);
+    set_columns(strip, tile, seen);
     score_strip(problem_, strip, ScoreStage::masked);
-    const float* values = packed_values(head) + tile * kKeyTile * shape_.value_width;
+    const float* values = keys.values + tile * kKeyTile * shape_.value_width;
     panel_product(side.d_output_groups + first * shape_.value_width, rows, values,
                   shape_.value_width, strip.begin, strip.end, d_scores);
     for (int64_t r = 0; r < rows; ++r) {
@@ -300,7 +321,8 @@ class Backward {
 
   // Tasks are cut so that no two write the same number.
   void bias_gradient() const;
-  void bias_rows(int64_t b, int64_t h, int64_t first, int64_t rows, int worker) const;
+  void bias_rows(int64_t b, int64_t h, int64_t first, int64_t rows, const KeySide& keys,
+                 int worker) const;
   void bias_blocks(int64_t b, int64_t h, int64_t first, int64_t last, int worker) const;
 
   const Execution& execution_;
@@ -311,29 +333,31 @@ class Backward {
   const AttentionShape& shape_;
   std::vector<KeyInterval> needed_;  // per sequence: only what some row may see is packed
   int64_t tiles_ = 0, blocks_ = 0, group_rows_ = 0, key_padded_ = 0, value_padded_ = 0;
-  int64_t head_size_ = 0, side_size_ = 0, worker_size_ = 0;
-  tensor::Block packed_, keys_finite_, scratch_, rows_finite_;
+  int64_t keys_size_ = 0, side_size_ = 0, worker_size_ = 0;
+  tensor::Block scratch_, finite_;
 };
 
-void Backward::bias_rows(int64_t b, int64_t h, int64_t first, int64_t rows, int worker) const {
+void Backward::bias_rows(int64_t b, int64_t h, int64_t first, int64_t rows, const KeySide& keys,
+                         int worker) const {
   const QuerySide side = query_side(worker);
   rows = std::min(rows, live_queries(shape_, problem_.mask, b) - first);
   if (rows <= 0) return;
   load_rows(b, h, first, rows, side);
-  float* weights = worker_scratch(worker) + side_size_ + kKeyTile * (key_padded_ + value_padded_);
+  float* weights = strips(worker);
   float* d_scores = weights + kBackwardRows * kKeyTile;
-  const SeenKeys keys = seen_keys(shape_, problem_.mask, b, first, rows);
-  for (int64_t tile = keys.any.first / kKeyTile; tile * kKeyTile < keys.any.last; ++tile) {
+  const SeenKeys seen = seen_keys(shape_, problem_.mask, b, first, rows);
+  for (int64_t tile = seen.any.first / kKeyTile; tile * kKeyTile < seen.any.last; ++tile) {
     const ScoreStrip strip =
-        score_gradients(b, h, tile, first, rows, keys, side, weights, d_scores);
+        score_gradients(b, h, tile, first, rows, seen, keys, side, weights, d_scores);
     for (int64_t r = 0; r < rows; ++r)
       add_bias_gradient(shape_, strip.row(r), d_scores + r * kKeyTile, gradients_.bias);
   }
 }
 
 void Backward::bias_blocks(int64_t b, int64_t h, int64_t first, int64_t last, int worker) const {
+  const KeySide keys = load_keys(b, h / (shape_.heads / shape_.kv_heads), worker);
   for (int64_t block = first; block < last; ++block)
-    bias_rows(b, h, block * kBackwardRows, kBackwardRows, worker);
+    bias_rows(b, h, block * kBackwardRows, kBackwardRows, keys, worker);
 }
 
 void Backward::bias_gradient() const {
