@@ -199,6 +199,7 @@ std::string Page::data() const {
                    {"sentences", list_json(options_.sentences, sentence_json)},
                    {"asked", Json::Array(options_.variants.begin(), options_.variants.end())},
                    {"vocabulary", Json::Array(vocabulary_.begin(), vocabulary_.end())},
+                   {"place", options_.place},
                    {"losses", Json::Array(options_.losses.begin(), options_.losses.end())},
                    {"texts", texts_json()}},
       {{"runs", runs + "]"}});

@@ -20,6 +20,7 @@ struct PageOptions {
   std::vector<explain::SentencePair> sentences = {};  // the data set, where there is one
   std::set<std::string> variants = {};                // keys of those that are shown at once
   std::vector<double> losses = {};                    // of the training's steps
+  std::string place = {};                             // to open at, as in the page's links
   std::string version;
 };
 
@@ -40,6 +41,7 @@ class Page {
   // the attention weights; the page says so in their place.
   void add(explain::Trace& trace, const models::Model& model, const PageRun& run = {});
   void set_losses(std::vector<double> losses) { options_.losses = std::move(losses); }
+  void open_at(std::string place) { options_.place = std::move(place); }
 
   // Throws what the output throws.
   void write(base::Output& output) const;

@@ -114,6 +114,41 @@ std::vector<ShownStep> steps_of(const Explaining& work, const Explained& run) {
   return steps;
 }
 
+// What a file holds: all, or what is asked for.
+std::vector<io::NamedTensor> file_tensors(const Explaining& work, const Explained& run) {
+  const ExplainOptions& options = work.options;
+  std::vector<io::NamedTensor> tensors;
+  if (options.answers_cell()) {
+    const std::string name = asked_cell(work, run).name;
+    tensors.push_back({name, run.trace.values(name)});
+  } else if (!options.names.empty()) {
+    std::set<std::string> names;
+    for (const ShownStep& step : named_steps(work, run)) {
+      for (const ShownArray& array : step.arrays) {
+        if (names.insert(array.name).second) tensors.push_back({array.name, array.numbers});
+      }
+    }
+  } else {
+    tensors = explain::trace_tensors(run.trace);
+    std::erase_if(tensors, [&](const io::NamedTensor& tensor) {
+      return !options.steps.empty() &&
+             !options.shows(step_of(run.trace, run.trace.at(tensor.name)));
+    });
+  }
+  return tensors;
+}
+
+// Where a page opens, as its links say it: "cell=encoder.0.self.head.0.scores[3,5]".
+std::string place_on_page(const ExplainOptions& options, const Trace& trace) {
+  if (options.answers_cell()) {
+    explain::parse_cell(trace, *options.cell);
+    return "cell=" + *options.cell;
+  }
+  if (!options.names.empty())
+    return "tensor=" + explain::parse_tensor(trace, options.names.front()).name;
+  return options.steps.empty() ? "" : "at=step-" + std::to_string(*options.steps.begin());
+}
+
 std::string introduction(const Explaining& work) {
   const Catalogue& catalogue = work.catalogue;
   const Terminal terminal = terminal_of_output();
@@ -236,10 +271,12 @@ void Report::add(Explained run, const char* heading, const WorkedTraining* train
                 {.key = heading == nullptr ? "" : heading,
                  .continuation = run.says.value_or(""),
                  .backward = run.backward ? &*run.backward : nullptr});
+      page_.open_at(place_on_page(work_.options, run.trace));
       if (training != nullptr) page_.set_losses(training->losses);
       return;
     case ExplainFormat::safetensors:
-      explain::write_trace(work_.session.files, *work_.options.out, run.trace);
+      explain::write_trace(work_.session.files, *work_.options.out, run.trace,
+                           file_tensors(work_, run));
       return;
   }
 }

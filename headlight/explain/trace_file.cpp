@@ -64,9 +64,9 @@ std::vector<io::NamedTensor> trace_tensors(const Trace& trace) {
   return all;
 }
 
-void write_trace(base::FileSystem& files, const std::string& path, const Trace& trace) {
-  io::write_safetensors(files, path, trace_tensors(trace),
-                        {{"trace", io::json_text(trace_json(trace))}});
+void write_trace(base::FileSystem& files, const std::string& path, const Trace& trace,
+                 const std::vector<io::NamedTensor>& tensors) {
+  io::write_safetensors(files, path, tensors, {{"trace", io::json_text(trace_json(trace))}});
 }
 
 }  // namespace headlight::explain

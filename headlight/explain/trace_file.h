@@ -18,10 +18,11 @@ io::Json tensor_json(const TracedTensor& tensor);
 // asked for.
 bool is_left_out(const TracedTensor& tensor);
 
-// All tensors that are not left out, and the parameters they are made of, under their names; with
-// "trace" in the metadata: the JSON. An independent program can recompute every tensor from its
-// operands and attributes.
+// All tensors that are not left out, and the parameters they are made of, under their names. In a
+// file of them, or of some, "trace" in the metadata is the JSON: an independent program can
+// recompute every tensor from its operands and attributes.
 std::vector<io::NamedTensor> trace_tensors(const Trace& trace);
-void write_trace(base::FileSystem& files, const std::string& path, const Trace& trace);
+void write_trace(base::FileSystem& files, const std::string& path, const Trace& trace,
+                 const std::vector<io::NamedTensor>& tensors);
 
 }  // namespace headlight::explain

@@ -109,8 +109,11 @@ std::unique_ptr<Model> load_model(const io::Json& config, const std::string& pat
 
 std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& folder) {
   base::FileStatus status;
-  if (files.path_status(folder, status) < 0 || status.kind != base::FileStatus::Kind::directory) {
+  if (files.path_status(folder, status) < 0)
     throw Error(ErrorKind::bad_input, "model", folder, "there is no such folder");
+  if (status.kind != base::FileStatus::Kind::directory) {
+    throw Error(ErrorKind::bad_input, "model", folder,
+                "is not a folder; a model is a folder with a config.json and its weights");
   }
   const std::string path = folder + "/" + kConfigFile;
   const io::Json config = io::read_json(files, path);

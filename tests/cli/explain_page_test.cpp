@@ -123,6 +123,46 @@ TEST_F(ExplainPage, holds_the_engines_numbers_to_the_bit) {
   EXPECT_EQ(hidden, 2 * 15);  // above the diagonal of six tokens, in two heads
 }
 
+TEST_F(ExplainPage, opens_at_what_is_asked_for) {
+  const auto place = [&](const std::vector<std::string>& more) {
+    return *data_of(page(more)).find("place")->text();
+  };
+  EXPECT_EQ(place({}), "");
+  EXPECT_EQ(place({"--only", "9,8"}), "at=step-8");
+  EXPECT_EQ(place({"--only", "decoder.0.self.head.1.weights"}), "tensor=decoder.0.self.weights");
+  EXPECT_EQ(place({"--cell", "logits[0,1]"}), "cell=logits[0,1]");
+  const std::string path = folder_ / "walk.html";
+  for (const char* wrong : {"no.such[0,1]", "logits[99,1]"}) {
+    const ProgramRun run =
+        run_program(explain({"--cell", wrong, "--format", "html", "--out", path}));
+    EXPECT_EQ(run.code, 3) << wrong;
+    EXPECT_FALSE(std::filesystem::exists(path)) << wrong;
+  }
+}
+
+TEST_F(ExplainPage, file_of_tensors_holds_what_is_asked_for) {
+  const std::string path = folder_ / "trace.safetensors";
+  const auto names = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--format", "safetensors", "--out", path});
+    EXPECT_EQ(run_program(explain(more)).code, 0);
+    std::vector<std::string> found;
+    const io::Safetensors trace = io::open_safetensors(base::real_files(), path);
+    for (const auto& entry : trace.entries()) found.push_back(entry.name);
+    return found;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names({"--only", "logits,encoder.0.self.head.1.weights,logits"}),
+            (Names{"encoder.0.self.head.1.weights", "logits"}));
+  EXPECT_EQ(names({"--cell", "encoder.0.self.head.1.weights[0,0]"}),
+            (Names{"encoder.0.self.weights"}));
+  const Names positions = names({"--only", "5"});
+  EXPECT_EQ(positions,
+            (Names{"encoder.positions", "variant.position_index.column.encoder.positions"}));
+  const Names steps = names({"--only", "5,13"});
+  EXPECT_TRUE(std::ranges::find(steps, "probabilities") != steps.end());
+  EXPECT_TRUE(std::ranges::find(steps, "encoder.0.self.weights") == steps.end());
+}
+
 TEST_F(ExplainPage, has_all_languages_and_begins_with_the_chosen_one) {
   const Json data = data_of(page({"--lang", "ko"}));
   EXPECT_EQ(*data.find("language")->text(), "ko");

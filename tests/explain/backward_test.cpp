@@ -107,7 +107,7 @@ TEST_F(Backward, gradients_of_200_weights_are_those_of_another_program) {
   }
   const Trace trace = worked_trace();
   const test::TemporaryFolder folder;
-  write_trace(base::real_files(), folder / "trace.safetensors", trace);
+  write_trace(base::real_files(), folder / "trace.safetensors", trace, trace_tensors(trace));
   io::Json::Array gradients;
   for (const CellReference& weight : random_weights(trace, 200)) {
     const double gradient = walk_backward(trace, *worked_.back().model, weight).gradient;

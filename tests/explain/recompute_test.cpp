@@ -18,7 +18,7 @@ class Recompute : public ExplainTest {
   }
 
   void expect_recomputed(const Trace& trace) {
-    write_trace(base::real_files(), folder_ / "trace.safetensors", trace);
+    write_trace(base::real_files(), folder_ / "trace.safetensors", trace, trace_tensors(trace));
     const std::string command =
         "'" + python_ + "' '" HEADLIGHT_SOURCE_DIR "/tests/explain/recompute.py' '" +
         folder_ / "trace.safetensors" + "' > '" + folder_ / "said" + "' 2>&1";

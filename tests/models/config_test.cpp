@@ -183,7 +183,7 @@ TEST_F(BadModel, folders_without_weights_or_without_themselves_are_refused) {
   expect_has(error_of([&] { load_model(base::real_files(), folder_ / "none"); }),
              "there is no such folder");
   expect_has(error_of([&] { load_model(base::real_files(), folder_ / "config.json"); }),
-             "there is no such folder");
+             "is not a folder");
 }
 
 TEST_F(BadModel, tensors_that_do_not_fit_are_listed_up_to_five_with_a_count) {

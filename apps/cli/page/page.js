@@ -161,7 +161,7 @@ function remember() {
   history.replaceState(null, "", `#${chosen}`);
 }
 function recall() {
-  const chosen = new URLSearchParams(location.hash.slice(1));
+  const chosen = new URLSearchParams(location.hash.slice(1) || data.place);
   if (languages.includes(chosen.get("lang"))) state.lang = chosen.get("lang");
   if (["light", "dark"].includes(chosen.get("theme"))) state.theme = chosen.get("theme");
   if (runs[Number(chosen.get("run") ?? -1)]) state.run = Number(chosen.get("run"));
@@ -171,6 +171,7 @@ function recall() {
     askWhy(cell);
     goTo(cell.name, "instant");
   }
+  if (chosen.has("tensor")) goTo(chosen.get("tensor"), "instant");
   if (chosen.has("at")) show(chosen.get("at"), "instant");
 }
 addEventListener("hashchange", recall);
