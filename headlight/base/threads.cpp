@@ -1,5 +1,5 @@
 // Workers wait for a new generation number: they spin a little (a training step has thousands of
-// short jobs), then sleep.
+// short jobs), then let others go first for a while, then sleep: waking up takes longest.
 #include "headlight/base/threads.h"
 
 #include <sched.h>
@@ -14,6 +14,7 @@ namespace headlight::base {
 namespace {
 
 constexpr int kSpins = 2000;
+constexpr int kYields = 4000;
 
 // Which worker of which pool this thread is while it runs a task; no pool outside.
 struct Place {
@@ -26,6 +27,18 @@ void pause_briefly() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
+}
+
+// Waits for `holds`, for some milliseconds at most.
+template <class Condition>
+void spin_until(const Condition& holds) {
+  for (int spin = 0; spin < kSpins + kYields && !holds(); ++spin) {
+    if (spin < kSpins) {
+      pause_briefly();
+    } else {
+      sched_yield();
+    }
+  }
 }
 
 }  // namespace
@@ -96,7 +109,7 @@ void ThreadPool::drain(Job& job, int worker) {
 void ThreadPool::work(int worker) {
   uint64_t seen = 0;
   while (true) {
-    for (int spin = 0; generation_.load() == seen && spin < kSpins; ++spin) pause_briefly();
+    spin_until([&] { return generation_.load() != seen; });
     generation_.wait(seen);
     seen = generation_.load();
     if (stopping_.load()) return;
@@ -123,7 +136,7 @@ void ThreadPool::run(int64_t count, const TaskRef& task) {
   generation_.notify_all();
   drain(job, 0);
   job_.store(nullptr);
-  for (int spin = 0; active_.load() != 0 && spin < kSpins; ++spin) pause_briefly();
+  spin_until([&] { return active_.load() == 0; });
   for (int left; (left = active_.load()) != 0;) active_.wait(left);
   if (job.failed.load()) std::rethrow_exception(job.failure);
 }
