@@ -109,6 +109,7 @@ HWY_INLINE void tile(const TileOperands& o) {
   const float* HWY_RESTRICT a = o.a;
   const float* HWY_RESTRICT b = o.b;
   const int64_t a_row_stride = kARowStride != 0 ? kARowStride : o.a_row_stride;
+  HWY_UNROLL(2)
   for (int64_t k = 0; k < o.depth; ++k) {
     tile_detail::prefetch_row<kVectors>(b + kTilePrefetch * o.b_stride);
     tile_detail::multiply<kVectors>(sums, a, a_row_stride, b, std::make_index_sequence<kRows>(),
