@@ -76,13 +76,34 @@ HWY_INLINE void multiply_row(FloatVec* HWY_RESTRICT sums, const FloatVec* HWY_RE
   ((sums[J] = hn::MulAdd(a, b[J], sums[J])), ...);
 }
 
-template <int kVectors, size_t... R, size_t... J>
+// The same with a number of a read for each multiply-add: AVX-512 takes it from memory without an
+// instruction for it. `again` is `a`, unknown to the compiler, which would read it once.
+template <int kVectors, size_t... J>
+HWY_INLINE void multiply_row_from(FloatVec* HWY_RESTRICT sums, const FloatVec* HWY_RESTRICT b,
+                                  const float* a, const float* again, std::index_sequence<J...>) {
+  const FloatTag d;
+  ((sums[J] = hn::MulAdd(hn::Set(d, J == 0 ? *a : *again), b[J], sums[J])), ...);
+}
+
+// Every second row so, where a is packed: loads are then as busy as multiply-adds.
+template <int kVectors, bool kFromMemory, size_t... R, size_t... J>
 HWY_INLINE void multiply(FloatVec* HWY_RESTRICT sums, const float* HWY_RESTRICT a,
                          int64_t a_row_stride, const float* HWY_RESTRICT b,
                          std::index_sequence<R...>, std::index_sequence<J...> vectors) {
   const FloatTag d;
   const FloatVec row[] = {hn::LoadU(d, b + J * kLanes)...};
-  (multiply_row<kVectors>(sums + R * kVectors, row, hn::Set(d, a[R * a_row_stride]), vectors), ...);
+  const float* again = a;
+  if constexpr (kFromMemory) asm("" : "+r"(again));
+  const auto multiply_one = [&]<size_t r>(std::integral_constant<size_t, r>) HWY_ATTR {
+    const int64_t at = static_cast<int64_t>(r) * a_row_stride;
+    FloatVec* HWY_RESTRICT to = sums + r * kVectors;
+    if constexpr (kFromMemory && r % 2 == 1) {
+      multiply_row_from<kVectors>(to, row, a + at, again + at, vectors);
+    } else {
+      multiply_row<kVectors>(to, row, hn::Set(d, a[at]), vectors);
+    }
+  };
+  (multiply_one(std::integral_constant<size_t, R>()), ...);
 }
 
 // A row of b, a cache line at a time.
@@ -108,12 +129,14 @@ HWY_INLINE void tile(const TileOperands& o) {
   tile_detail::load<kVectors, kStart>(sums, o, Sums());
   const float* HWY_RESTRICT a = o.a;
   const float* HWY_RESTRICT b = o.b;
+  constexpr bool kFromMemory = HWY_TARGET == HWY_AVX3 && kARowStride != 0 && kVectors == 2;
   const int64_t a_row_stride = kARowStride != 0 ? kARowStride : o.a_row_stride;
   HWY_UNROLL(2)
   for (int64_t k = 0; k < o.depth; ++k) {
     tile_detail::prefetch_row<kVectors>(b + kTilePrefetch * o.b_stride);
-    tile_detail::multiply<kVectors>(sums, a, a_row_stride, b, std::make_index_sequence<kRows>(),
-                                    std::make_index_sequence<kVectors>());
+    tile_detail::multiply<kVectors, kFromMemory>(sums, a, a_row_stride, b,
+                                                 std::make_index_sequence<kRows>(),
+                                                 std::make_index_sequence<kVectors>());
     a += o.a_depth_stride;
     b += o.b_stride;
   }
