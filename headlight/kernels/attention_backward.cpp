@@ -8,8 +8,6 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <vector>
-
 #include "headlight/kernels/attention.h"
 #include "headlight/kernels/attention_rows.h"
 #include "headlight/kernels/simd/attention-inl.h"
@@ -25,10 +23,11 @@ static_assert(kEdgeRows % kTileRows == 0, "rows are grouped for the products");
 
 // What one (sequence, key/value head) brings.
 struct KeySide {
-  float* keys;      // tiles
-  float* key_rows;  // (S x key_padded)
-  float* values;    // tiles
-  bool* finite;     // per tile of keys
+  float* keys;              // tiles
+  float* key_rows;          // (S x key_padded)
+  float* values;            // tiles
+  bool* finite;             // per tile of keys
+  KeyInterval needed = {};  // what some row may see; only the tiles that hold it are there
 };
 
 // What one (sequence, query head) brings: rows copied and padded to whole vectors, rows that see
@@ -62,10 +61,6 @@ class Backward {
 
   void run() {
     allocate();
-    for (int64_t b = 0; b < shape_.batch; ++b) {
-      needed_.push_back(
-          seen_keys(shape_, problem_.mask, b, 0, live_queries(shape_, problem_.mask, b)).any);
-    }
     if (gradients_.query.data) {
       execution_.threads.parallel_for(
           shape_.batch * shape_.kv_heads, [&](int64_t index, int worker) {
@@ -109,12 +104,12 @@ class Backward {
     return side;
   }
 
-  // The keys and values of a head, only what some row of its sequence may see.
   KeySide load_keys(int64_t b, int64_t g, int worker) const {
-    const KeySide to = key_side(worker);
+    KeySide to = key_side(worker);
+    to.needed = seen_keys(shape_, problem_.mask, b, 0, live_queries(shape_, problem_.mask, b)).any;
     const tensor::ConstHeadsView &key = problem_.key, &value = problem_.value;
     for (int64_t tile = 0; tile < tiles_; ++tile) {
-      if (!touches(needed_[static_cast<size_t>(b)], tile)) continue;
+      if (!touches(to.needed, tile)) continue;
       const int64_t first = tile * kKeyTile;
       pack_panels(key.row(b, g, 0), key.row_stride, shape_.keys, shape_.key_width, tile,
                   to.keys + first * shape_.key_width);
@@ -207,7 +202,7 @@ class Backward {
       }
       std::fill(side.d_query, side.d_query + live * key_padded_, 0.0f);
       for (int64_t tile = 0; tile < tiles_; ++tile) {
-        if (!touches(needed_[static_cast<size_t>(b)], tile)) continue;
+        if (!touches(keys.needed, tile)) continue;
         std::fill(d_keys, d_keys + kKeyTile * (key_padded_ + value_padded_), 0.0f);
         const int64_t count = std::min(kKeyTile, shape_.keys - tile * kKeyTile);
         fetch_rows(gradients_.key, b, g, tile * kKeyTile, count, shape_.key_width);
@@ -331,7 +326,6 @@ class Backward {
   tensor::ConstHeadsView d_output_;
   const AttentionGradients& gradients_;
   const AttentionShape& shape_;
-  std::vector<KeyInterval> needed_;  // per sequence: only what some row may see is packed
   int64_t tiles_ = 0, blocks_ = 0, group_rows_ = 0, key_padded_ = 0, value_padded_ = 0;
   int64_t keys_size_ = 0, side_size_ = 0, worker_size_ = 0;
   tensor::Block scratch_, finite_;
