@@ -4,6 +4,7 @@
 
 #include "tests/op_cases/attention.h"
 #include "tests/op_cases/elementwise.h"
+#include "tests/op_cases/gated_product.h"
 #include "tests/op_cases/linear.h"
 #include "tests/op_cases/losses.h"
 #include "tests/op_cases/rows.h"
@@ -18,6 +19,7 @@ inline const std::vector<Op>& op_cases() {
       {"cross_entropy", 150, draw_cross_entropy},
       {"dropout", 100, draw_dropout},
       {"embedding", 100, draw_embedding},
+      {"gated_product", 150, draw_gated_product},
       {"layer_norm", 150, draw_layer_norm},
       {"linear", 300, draw_linear},
       {"linear_cross_entropy", 150, draw_linear_cross_entropy},

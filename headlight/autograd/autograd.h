@@ -12,6 +12,7 @@
 #include "headlight/autograd/ops/cross_entropy.h"
 #include "headlight/autograd/ops/dropout.h"
 #include "headlight/autograd/ops/embedding.h"
+#include "headlight/autograd/ops/gated_product.h"
 #include "headlight/autograd/ops/layer_norm.h"
 #include "headlight/autograd/ops/linear.h"
 #include "headlight/autograd/ops/linear_cross_entropy.h"

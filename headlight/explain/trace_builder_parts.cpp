@@ -14,19 +14,6 @@ using tensor::Tensor;
 
 std::vector<Axis> heads_of(Axis tokens) { return {Axis::batch, Axis::head, tokens, Axis::column}; }
 
-std::string_view name_of(nn::Activation activation) {
-  switch (activation) {
-    case nn::Activation::gelu:
-      return "gelu";
-    case nn::Activation::gelu_tanh:
-      return "gelu_new";
-    case nn::Activation::relu:
-      return "relu";
-    default:
-      return "none";
-  }
-}
-
 }  // namespace
 
 void TraceBuilder::put_linear(Entry entry, const std::string& input, const nn::Linear::Part& part) {

@@ -13,44 +13,23 @@
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 
-template <Activation kActivation>
-void activate_range(const float* x, float* y, int64_t count) {
-  const auto f = [](FloatVec v) HWY_ATTR { return activate(FloatTag(), kActivation, v); };
-  map_row(count, y, f, x);
-}
-
-template <Activation kActivation>
-void slope_range(const float* x, const float* dy, float* dx, int64_t count) {
-  const auto f = [](FloatVec v, FloatVec dv)
-                     HWY_ATTR { return hn::Mul(dv, activation_slope(FloatTag(), kActivation, v)); };
-  map_row(count, dx, f, x, dy);
-}
-
 void activate_numbers(Activation activation, const float* x, float* y, int64_t count) {
-  switch (activation) {
-    case Activation::none:
-      return activate_range<Activation::none>(x, y, count);
-    case Activation::relu:
-      return activate_range<Activation::relu>(x, y, count);
-    case Activation::gelu:
-      return activate_range<Activation::gelu>(x, y, count);
-    case Activation::gelu_tanh:
-      return activate_range<Activation::gelu_tanh>(x, y, count);
-  }
+  with_activation(activation, [&](auto constant) HWY_ATTR {
+    constexpr Activation kActivation = decltype(constant)::value;
+    const auto f = [](FloatVec v) HWY_ATTR { return activate(FloatTag(), kActivation, v); };
+    map_row(count, y, f, x);
+  });
 }
 
 void multiply_by_slope(Activation activation, const float* x, const float* dy, float* dx,
                        int64_t count) {
-  switch (activation) {
-    case Activation::none:
-      return slope_range<Activation::none>(x, dy, dx, count);
-    case Activation::relu:
-      return slope_range<Activation::relu>(x, dy, dx, count);
-    case Activation::gelu:
-      return slope_range<Activation::gelu>(x, dy, dx, count);
-    case Activation::gelu_tanh:
-      return slope_range<Activation::gelu_tanh>(x, dy, dx, count);
-  }
+  with_activation(activation, [&](auto constant) HWY_ATTR {
+    constexpr Activation kActivation = decltype(constant)::value;
+    const auto f = [](FloatVec v, FloatVec dv) HWY_ATTR {
+      return hn::Mul(dv, activation_slope(FloatTag(), kActivation, v));
+    };
+    map_row(count, dx, f, x, dy);
+  });
 }
 
 }  // namespace headlight::kernels::HWY_NAMESPACE

@@ -11,6 +11,7 @@
 #include "headlight/kernels/cross_entropy.h"
 #include "headlight/kernels/elementwise.h"
 #include "headlight/kernels/execution.h"
+#include "headlight/kernels/gated_product.h"
 #include "headlight/kernels/matmul.h"
 #include "headlight/kernels/normalization.h"
 #include "headlight/kernels/probe.h"

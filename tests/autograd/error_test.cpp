@@ -95,6 +95,13 @@ TEST_F(Refusal, of_elementwise_operations_names_shapes_and_probability) {
               add(context, zeros({3}), zeros({2, 3}));
             }),
             "add (second): shape is [2, 3], the first is [3]");
+  EXPECT_EQ(error_of([&] {
+              gated_product(context, zeros({2, 3}), zeros({2, 4}), kernels::Activation::silu);
+            }),
+            "gated_product (up): shape is [2, 4], the gate is [2, 3]");
+  EXPECT_EQ(
+      error_of([&] { gated_product(context, Value(), zeros({2}), kernels::Activation::silu); }),
+      "gated_product (gate): is missing");
   EXPECT_EQ(error_of([&] { scale(context, Value(), 2); }), "scale (input): is missing");
   EXPECT_EQ(error_of([&] { softmax(context, zeros({})); }),
             "softmax (input): is a single number, rows are needed");

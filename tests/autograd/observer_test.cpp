@@ -274,5 +274,19 @@ TEST_F(Observing, of_a_linear_layer_sees_what_the_activation_is_given) {
   EXPECT_EQ(floats(notebook.seen.at("decoder.0.ffn.hidden")), (std::vector<float>{-2, 2}));
 }
 
+TEST_F(Observing, of_a_gated_product_sees_the_activated_gate) {
+  Context context = inference_context();
+  Notebook notebook([](std::string_view) { return true; });
+  context.observer = &notebook;
+  const Value both = leaf({2, 2}, {-1, 5, 3, 7});
+  const auto halves = split(both, {1, 1});
+  const Value y =
+      gated_product(context, halves[0], halves[1], kernels::Activation::relu, "decoder.0.ffn");
+  EXPECT_EQ(floats(y.data()), (std::vector<float>{0, 21}));
+  ASSERT_EQ(notebook.seen.size(), 1u);
+  EXPECT_EQ(floats(notebook.seen.at("decoder.0.ffn.activated")), (std::vector<float>{0, 3}));
+  EXPECT_EQ(floats(both.data()), (std::vector<float>{-1, 5, 3, 7}));
+}
+
 }  // namespace
 }  // namespace headlight::tests

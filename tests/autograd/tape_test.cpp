@@ -124,6 +124,15 @@ TEST_F(Tape, gives_the_same_gradients_whether_or_not_the_middle_is_held) {
   EXPECT_EQ(gradient(true), gradient(false));
 }
 
+TEST_F(Tape, adds_both_gradients_of_a_value_that_is_its_own_gate) {
+  Context context = recording_context();
+  const Value x = leaf({3}, {-1, 2, 3});
+  const Value y = gated_product(context, x, x, kernels::Activation::relu);
+  tape_.backward(context, y, Tensor::of({3}, {1, 1, 10}));
+  EXPECT_EQ(floats(y.data()), (std::vector<float>{0, 4, 9}));
+  EXPECT_EQ(floats(x.grad()), (std::vector<float>{0, 4, 60}));
+}
+
 TEST_F(Tape, gives_memory_back_as_it_goes) {
   Context context = recording_context();
   const Value weight = Value::leaf(Tensor::zeros(tensor::DType::f32, {64, 64}), true);

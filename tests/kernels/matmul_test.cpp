@@ -122,6 +122,8 @@ double activated(Activation activation, double x) {
       return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
     case Activation::gelu_tanh:
       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
   }
   return 0;
 }
@@ -228,8 +230,7 @@ TEST_P(Matmul, of_no_depth_is_the_epilogue_of_zero) {
 }
 
 TEST_P(Matmul, applies_each_activation_and_keeps_what_was_before_it) {
-  for (const Activation activation :
-       {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh}) {
+  for (const auto& [activation, name, needs] : kActivations) {
     for (const bool keep_before : {false, true}) {
       check({19, 300, 70, Layout::rows, Layout::columns, true, true, activation, keep_before});
       check({2, 900, 33, Layout::rows, Layout::rows, false, false, activation, keep_before});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,12 @@ inline tensor::Shape draw_rows(Draw& draw, int64_t width) {
   return {draw.size(1, 3, 1), rows, width};
 }
 inline int64_t rows_of(const tensor::Shape& shape) { return shape.with(-1, 1).elements(); }
+
+// Any activation; `typical` in a benchmark.
+inline kernels::Activation draw_activation(Draw& draw, kernels::Activation typical) {
+  if (!draw.chance(0.8)) return typical;
+  return kernels::kActivations[draw.between(0, std::ssize(kernels::kActivations) - 1)].activation;
+}
 
 // The gradients are those of sum(output * d_output).
 struct OpCase {

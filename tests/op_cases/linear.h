@@ -49,15 +49,12 @@ struct LinearReference {
 };
 
 inline OpCase draw_linear(Draw& draw) {
-  using kernels::Activation;
-  constexpr Activation kActivations[] = {Activation::gelu, Activation::none, Activation::relu,
-                                         Activation::gelu_tanh};
   LinearReference layer;
   layer.shape.inputs = draw.size(0, 70, 768);
   layer.shape.outputs = draw.size(1, 70, 768);
   const tensor::Shape shape = draw_rows(draw, layer.shape.inputs);
   layer.shape.rows = rows_of(shape);
-  layer.activation = kActivations[draw.chance(0.8) ? draw.between(0, 3) : 0];
+  layer.activation = draw_activation(draw, kernels::Activation::gelu);
   if (draw.chance()) layer.layout = autograd::WeightLayout::in_out;
   const bool in_out = layer.layout == autograd::WeightLayout::in_out;
   const tensor::Shape weight_shape = in_out

@@ -9,13 +9,14 @@ namespace headlight::autograd {
 namespace {
 
 using kernels::Activation;
+using kernels::ActivationNeeds;
 using tensor::DType;
 using tensor::Tensor;
 
 struct LinearNode : Node {
   Tensor x;
   Tensor weight;
-  Tensor hidden;  // before the activation; for relu the result, which has the same sign
+  Tensor kept;  // what the activation's backward needs: the numbers before it or after it
   WeightLayout layout = WeightLayout::out_in;
   Activation activation = Activation::none;
   kernels::PackedMatrix packed_backward;
@@ -34,9 +35,9 @@ struct LinearNode : Node {
 
   Tensor hidden_gradient(Context& context) const {
     const Tensor dy = output_gradient();
-    if (activation == Activation::none) return dy;
+    if (backward_needs(activation) == ActivationNeeds::nothing) return dy;
     Tensor dz = workspace(context);
-    kernels::activation_backward(context.execution(), activation, hidden.data<float>(),
+    kernels::activation_backward(context.execution(), activation, kept.data<float>(),
                                  dy.data<float>(), dz.data<float>(), dy.elements());
     return dz;
   }
@@ -116,10 +117,9 @@ Value linear(Context& context, const Value& x, const Value& weight, const Value&
   const bool observed = context.observer != nullptr && !options.hidden_place.empty() &&
                         context.observer->wants(options.hidden_place);
   const Activation activation = options.activation;
-  const bool keeps_hidden =
-      record && (activation == Activation::gelu || activation == Activation::gelu_tanh);
+  const ActivationNeeds needs = record ? backward_needs(activation) : ActivationNeeds::nothing;
   Tensor hidden;
-  if (observed || keeps_hidden) {
+  if (observed || needs == ActivationNeeds::input) {
     hidden = Tensor::uninitialized(context.arena, DType::f32, shape);
   }
 
@@ -138,7 +138,8 @@ Value linear(Context& context, const Value& x, const Value& weight, const Value&
   auto node = std::make_unique<LinearNode>();
   if (weight.requires_grad()) node->x = x.data();
   node->weight = weight.data();
-  node->hidden = keeps_hidden ? hidden : (activation == Activation::relu ? y : Tensor());
+  if (needs == ActivationNeeds::input) node->kept = hidden;
+  if (needs == ActivationNeeds::output) node->kept = y;
   node->layout = options.layout;
   node->activation = activation;
   node->packed_backward = options.packed_backward;

@@ -25,11 +25,14 @@ T activate(Activation activation, T x) {
       return x * std::erfc(-x / std::numbers::sqrt2_v<T>) / 2;
     case Activation::gelu_tanh:
       return x * (1 + gelu_tanh_inner(x)) / 2;
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
   }
   return x;
 }
 
-// f'(x). GELU: Phi(x) + x phi(x). With t = tanh(u(x)): (1 + t) / 2 + x (1 - t^2) u'(x) / 2.
+// f'(x). GELU: Phi(x) + x phi(x). With t = tanh(u(x)): (1 + t) / 2 + x (1 - t^2) u'(x) / 2. SiLU,
+// with s = 1 / (1 + exp(-x)): s + x s (1 - s).
 template <class T>
 T activation_slope(Activation activation, T x) {
   switch (activation) {
@@ -44,6 +47,10 @@ T activation_slope(Activation activation, T x) {
       const T t = gelu_tanh_inner(x);
       const T inner_slope = std::sqrt(T(2) / std::numbers::pi_v<T>) * (1 + 3 * T(0.044715) * x * x);
       return (1 + t) / 2 + x * (1 - t * t) * inner_slope / 2;
+    }
+    case Activation::silu: {
+      const T s = 1 / (1 + std::exp(-x));
+      return s + x * s * (1 - s);
     }
   }
   return 1;
