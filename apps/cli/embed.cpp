@@ -42,15 +42,16 @@ void print(Session& session, const std::string& text, const std::vector<float>& 
 void run_embed(Session& session) {
   TextLines lines(session.arguments);
   const LoadedModel loaded = load_model_argument(session);
-  const auto* encoder = dynamic_cast<const models::Encoder*>(loaded.model.get());
-  if (encoder == nullptr) {
+  const models::Model& model = *loaded.model;
+  if (!model.capabilities().embeds) {
     throw Error(ErrorKind::bad_input, "embed", loaded.folder,
-                "the model is a " + std::string(loaded.model->type()) +
-                    ", only an encoder (bert) gives sentence vectors");
+                "the model is a " + std::string(model.type()) + ", only an encoder (" +
+                    models::known_architectures().types_that({&models::Capabilities::embeds}) +
+                    ") gives sentence vectors");
   }
   const text::Tokenizer tokenizer = need_tokenizer(session, loaded);
   const EncodeLine encode = [&](const std::string& line, const std::string& place) {
-    auto ids = encode_line("embed", tokenizer, *encoder, line, place, {.framed = true});
+    auto ids = encode_line("embed", tokenizer, model, line, place, {.framed = true});
     if (ids.empty()) throw Error(ErrorKind::bad_input, "embed", place, "has no tokens");
     return ids;
   };
@@ -59,7 +60,7 @@ void run_embed(Session& session) {
   autograd::Context context{.threads = threads, .arena = arena};
   for (auto block = lines.next(); !block.empty(); block = lines.next()) {
     const EncodedBlock encoded = encode_block(lines, block, encode);
-    const auto vectors = infer::sentence_vectors(context, *encoder, encoded.lines);
+    const auto vectors = infer::sentence_vectors(context, model, encoded.lines);
     for (size_t i = 0; i < encoded.lines.size(); ++i) {
       print(session, block[i], vectors[i]);
     }

@@ -1,5 +1,5 @@
-// Many inputs in batches of similar length: outputs of an encoder-decoder, sentence vectors of an
-// encoder. Results are in the order of the inputs, with the bits of one-by-one runs.
+// Many inputs in batches of similar length: outputs of an encoder-decoder, sentence vectors of a
+// model that embeds. Results are in the order of the inputs, with the bits of one-by-one runs.
 #pragma once
 
 #include <vector>
@@ -34,8 +34,8 @@ std::vector<std::vector<Hypothesis>> beam_outputs(Context& context, const Model&
                                                   const SearchOptions& search,
                                                   const OutputOptions& options = {});
 
-// One vector of length 1 for each sentence: the mean of the encoder's last hidden states.
-std::vector<std::vector<float>> sentence_vectors(Context& context, const models::Encoder& encoder,
+// One vector of length 1 for each sentence. Throws Error(bad_input) unless the model embeds.
+std::vector<std::vector<float>> sentence_vectors(Context& context, const Model& model,
                                                  const std::vector<std::vector<int64_t>>& sentences,
                                                  size_t batch_tokens = 2048);
 

@@ -159,6 +159,12 @@ void ConfigReader::check_heads(std::string_view key, int64_t heads, int64_t widt
   refuse(key, std::to_string(heads) + " heads do not divide the width " + std::to_string(width));
 }
 
+bool any_starts_with(const io::Safetensors& tensors, std::string_view prefix) {
+  return std::ranges::any_of(tensors.entries(), [prefix](const io::Safetensors::Entry& entry) {
+    return entry.name.starts_with(prefix);
+  });
+}
+
 std::string_view activation_name(Activation activation) {
   return std::find_if(
              kActivations.begin(), kActivations.end(),

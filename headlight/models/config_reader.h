@@ -56,6 +56,8 @@ class ConfigReader {
   const std::string& path_;
 };
 
+// Whether a folder's tensors have this prefix.
+bool any_starts_with(const io::Safetensors& tensors, std::string_view prefix);
 std::string_view activation_name(nn::Activation activation);
 // Adds the members that special_ids() reads.
 void write_special_ids(io::Json::Object& config, const SpecialIds& ids);

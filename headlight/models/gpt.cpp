@@ -1,4 +1,4 @@
-// Gpt: names and shapes of GPT-2, and its configuration both ways.
+// Gpt: names and shapes of GPT-2, its configuration both ways, and its row in the registry.
 #include "headlight/models/gpt.h"
 
 #include <algorithm>
@@ -9,9 +9,6 @@
 
 namespace headlight::models {
 namespace {
-
-using base::Error;
-using base::ErrorKind;
 
 GptConfig completed(GptConfig config) {
   if (config.n_inner == 0) config.n_inner = 4 * config.n_embd;
@@ -68,7 +65,35 @@ Decoder decoder_of(const GptConfig& config) {
 
 void refuse_source(const Batch& batch) {
   if (!batch.source_ids.defined()) return;
-  throw Error(ErrorKind::bad_input, "gpt2", "source ids", "a decoder alone takes none");
+  base::refuse(Gpt::kType, "source ids", "a decoder alone takes none");
+}
+
+ModelPlan plan_of(const GptConfig& given) {
+  const GptConfig config = completed(given);
+  return {.parameters = parameter_count(config),
+          .activations = config.n_layer * kept_of_layer(config.n_embd, config.n_inner),
+          .make = [config] { return std::make_unique<Gpt>(config); }};
+}
+
+// Folders have names with the prefix or without.
+ModelPlan read_gpt(const io::Json& json, const std::string& path, const io::Safetensors& tensors) {
+  GptConfig config = Gpt::read_config(json, path);
+  if (!any_starts_with(tensors, config.prefix)) config.prefix.clear();
+  return plan_of(config);
+}
+
+ModelPlan fresh_gpt(const ModelRequest& request) {
+  return plan_of(GptConfig{.block_size = request.block_size,
+                           .vocab_size = request.vocab_size,
+                           .n_layer = request.n_layer,
+                           .n_head = request.n_head,
+                           .n_embd = request.n_embd,
+                           .n_inner = request.d_ff,
+                           .dropout = request.dropout,
+                           .bias = request.bias,
+                           .activation = request.activation,
+                           .tied_head = request.tie_embeddings,
+                           .special_ids = request.special_ids});
 }
 
 }  // namespace
@@ -176,7 +201,7 @@ GptConfig Gpt::read_config(const io::Json& json, const std::string& path) {
 
 io::Json Gpt::config() const {
   io::Json::Object config = {{"architectures", io::Json::Array{"GPT2LMHeadModel"}},
-                             {"model_type", "gpt2"},
+                             {"model_type", kType},
                              {"vocab_size", config_.vocab_size},
                              {"n_positions", config_.block_size},
                              {"n_ctx", config_.block_size},
@@ -193,6 +218,13 @@ io::Json Gpt::config() const {
   if (!config_.bias) config.emplace_back("headlight_bias", false);
   write_special_ids(config, config_.special_ids);
   return config;
+}
+
+Architecture gpt2_architecture() {
+  return {.model_type = Gpt::kType,
+          .capabilities = Gpt::kCapabilities,
+          .read = read_gpt,
+          .fresh = fresh_gpt};
 }
 
 }  // namespace headlight::models

@@ -1,7 +1,7 @@
-// Gpt: the decoder-only Transformer of GPT-2 and nanoGPT (R21).
+// Gpt: the decoder-only Transformer of GPT-2 and nanoGPT.
 #pragma once
 
-#include "headlight/models/model.h"
+#include "headlight/models/architecture.h"
 
 namespace headlight::models {
 
@@ -31,9 +31,13 @@ class Gpt : public Model {
   explicit Gpt(const GptConfig& config);
   static GptConfig read_config(const io::Json& json, const std::string& path);
 
-  std::string_view type() const override { return "gpt2"; }
+  static constexpr std::string_view kType = "gpt2";
+  static constexpr Capabilities kCapabilities = {.continues_prompt = true};
+  std::string_view type() const override { return kType; }
+  Capabilities capabilities() const override { return kCapabilities; }
   io::Json config() const override;
   int64_t vocab_size() const override { return config_.vocab_size; }
+  int64_t hidden_width() const override { return config_.n_embd; }
   int64_t context_length() const override { return config_.block_size; }
   const SpecialIds& special_ids() const override { return config_.special_ids; }
   const GptConfig& gpt_config() const noexcept { return config_; }
@@ -57,5 +61,7 @@ class Gpt : public Model {
   GptConfig config_;
   Decoder decoder_;
 };
+
+Architecture gpt2_architecture();
 
 }  // namespace headlight::models

@@ -1,4 +1,4 @@
-// Model: what training, decoding and explaining need of any architecture.
+// Model: what training, decoding and explaining need of any architecture, and what a model can do.
 #pragma once
 
 #include <optional>
@@ -34,6 +34,14 @@ struct SpecialIds {
   std::optional<int64_t> decoder_start = {};  // what decoding begins with
 };
 
+// What a model can be used for. Who needs a model for something asks this, never what it is called.
+struct Capabilities {
+  bool continues_prompt = false;  // start() without a source, then ids one after the other
+  bool translates = false;        // reads source_ids, which it needs, and writes ids for them
+  bool fills_masks = false;       // logits() say what stands where a word is hidden
+  bool embeds = false;            // sentence_vectors()
+};
+
 // What a model is made of, for those who look inside. Pointers are the model's; absent parts are
 // null.
 struct Parts {
@@ -56,9 +64,11 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  virtual std::string_view type() const = 0;   // the folder's model_type: "gpt2", "bert", ...
+  virtual std::string_view type() const = 0;  // the folder's model_type, for people and files
+  virtual Capabilities capabilities() const = 0;
   virtual io::Json config() const = 0;         // the folder's config.json, an object
   virtual int64_t vocab_size() const = 0;      // of ids and logits
+  virtual int64_t hidden_width() const = 0;    // C of what forward() gives
   virtual int64_t context_length() const = 0;  // most ids of a sequence
   virtual const SpecialIds& special_ids() const = 0;
   virtual int64_t source_vocab_size() const { return vocab_size(); }
@@ -91,11 +101,16 @@ class Model {
   }
 
   // Ready to decode: for an encoder-decoder the source is encoded here, once. The model must
-  // outlive it. BERT does not decode and throws Error(bad_input).
-  virtual Decoding start(Context& context, const Batch& source = {}) const = 0;
+  // outlive it. Throws Error(bad_input) unless the model continues a prompt or translates.
+  virtual Decoding start(Context& context, const Batch& source = {}) const;
   // Logits (B, V) after the last id that counts of each sequence, computed from scratch: to the bit
   // what Decoding::read gives.
   Tensor next_logits(Context& context, const Batch& batch) const;
+
+  // A vector of length 1 for each sequence, (B, C), from what forward() gave, without gradients;
+  // lens as the batch had them. Throws Error(bad_input) unless the model embeds.
+  virtual Tensor sentence_vectors(Context& context, const Value& output,
+                                  const Tensor& lens = {}) const;
 
  private:
   // Whether a tensor of a file is no parameter and may be there all the same.

@@ -1,4 +1,4 @@
-// Lists of parameters put together. Inside models only.
+// Lists of parameters put together, and what layers hold. Inside models only.
 #pragma once
 
 #include <initializer_list>
@@ -19,5 +19,9 @@ inline nn::Parameters each_once(std::initializer_list<nn::Parameters> lists) {
   }
   return all;
 }
+
+// Numbers that a layer with a feed-forward layer `hidden` wide keeps at least for each token, for
+// going backwards.
+inline int64_t kept_of_layer(int64_t width, int64_t hidden) { return 8 * width + 2 * hidden; }
 
 }  // namespace headlight::models

@@ -9,11 +9,8 @@
 namespace headlight::models {
 namespace {
 
-using base::Error;
-using base::ErrorKind;
-
 [[noreturn]] void refuse_seq2seq(const char* where, const std::string& why) {
-  throw Error(ErrorKind::bad_input, "headlight-seq2seq", where, why);
+  base::refuse(Seq2Seq::kType, where, why);
 }
 
 Seq2SeqConfig completed(Seq2SeqConfig config) {

@@ -1,8 +1,7 @@
-// Seq2Seq: the encoder-decoder Transformer (R17-R19) with every switch of a headlight-seq2seq
-// folder.
+// Seq2Seq: the encoder-decoder Transformer with every switch of a headlight-seq2seq folder.
 #pragma once
 
-#include "headlight/models/model.h"
+#include "headlight/models/architecture.h"
 
 namespace headlight::models {
 
@@ -46,10 +45,14 @@ class Seq2Seq : public Model {
   explicit Seq2Seq(const Seq2SeqConfig& config);
   static Seq2SeqConfig read_config(const io::Json& json, const std::string& path);
 
-  std::string_view type() const override { return "headlight-seq2seq"; }
+  static constexpr std::string_view kType = "headlight-seq2seq";
+  static constexpr Capabilities kCapabilities = {.translates = true};
+  std::string_view type() const override { return kType; }
+  Capabilities capabilities() const override { return kCapabilities; }
   io::Json config() const override;
   int64_t vocab_size() const override { return config_.decoder_vocab_size; }
   int64_t source_vocab_size() const override { return config_.vocab_size; }
+  int64_t hidden_width() const override { return config_.d_model; }
   int64_t context_length() const override { return config_.max_position_embeddings; }
   const SpecialIds& special_ids() const override { return config_.special_ids; }
   const Seq2SeqConfig& seq2seq_config() const noexcept { return config_; }
@@ -79,5 +82,7 @@ class Seq2Seq : public Model {
   nn::TransformerStack encoder_;
   Decoder decoder_;
 };
+
+Architecture seq2seq_architecture();
 
 }  // namespace headlight::models

@@ -1,8 +1,9 @@
-// The configuration of a headlight-seq2seq folder, both ways.
+// The configuration of a headlight-seq2seq folder, both ways, and its row in the registry.
 #include <algorithm>
 #include <array>
 
 #include "headlight/models/config_reader.h"
+#include "headlight/models/parameters.h"
 #include "headlight/models/seq2seq.h"
 
 namespace headlight::models {
@@ -46,6 +47,48 @@ void check_heads(const ConfigReader& reader, const Seq2SeqConfig& config, std::s
   }
 }
 
+ModelPlan plan_of(const Seq2SeqConfig& config) {
+  const int64_t encoder =
+      config.encoder_layers * kept_of_layer(config.d_model, config.encoder_ffn_dim);
+  const int64_t decoder =
+      config.decoder_layers * kept_of_layer(config.d_model, config.decoder_ffn_dim);
+  return {
+      .parameters = parameter_count(config),
+      .tables = config.learned_positions ? 0 : 2 * config.max_position_embeddings * config.d_model,
+      .activations = encoder + decoder,
+      .make = [config] { return std::make_unique<Seq2Seq>(config); }};
+}
+
+ModelPlan read_seq2seq(const io::Json& json, const std::string& path,
+                       const io::Safetensors& tensors) {
+  Seq2SeqConfig config = Seq2Seq::read_config(json, path);
+  config.shared_embeddings = tensors.find("shared.weight") != nullptr;
+  config.head_bias = tensors.find("lm_head.bias") != nullptr;
+  return plan_of(config);
+}
+
+ModelPlan fresh_seq2seq(const ModelRequest& request) {
+  const auto layers = [&request](int64_t own) { return own > 0 ? own : request.n_layer; };
+  const int64_t hidden = request.d_ff > 0 ? request.d_ff : 4 * request.n_embd;
+  return plan_of(Seq2SeqConfig{.vocab_size = request.vocab_size,
+                               .decoder_vocab_size = request.vocab_size,
+                               .d_model = request.n_embd,
+                               .encoder_layers = layers(request.n_encoder_layer),
+                               .decoder_layers = layers(request.n_decoder_layer),
+                               .encoder_attention_heads = request.n_head,
+                               .decoder_attention_heads = request.n_head,
+                               .encoder_ffn_dim = hidden,
+                               .decoder_ffn_dim = hidden,
+                               .max_position_embeddings = request.block_size,
+                               .activation = request.activation,
+                               .normalize_before = request.pre_norm,
+                               .final_layer_norm = request.pre_norm,
+                               .tied_head = request.tie_embeddings,
+                               .learned_positions = request.learned_positions,
+                               .dropout = request.dropout,
+                               .special_ids = request.special_ids});
+}
+
 }  // namespace
 
 Seq2SeqConfig Seq2Seq::read_config(const io::Json& json, const std::string& path) {
@@ -84,7 +127,7 @@ io::Json Seq2Seq::config() const {
     return choices[second ? 1 : 0];
   };
   io::Json::Object config = {
-      {"model_type", type()},
+      {"model_type", kType},
       {"d_model", config_.d_model},
       {"encoder_layers", config_.encoder_layers},
       {"decoder_layers", config_.decoder_layers},
@@ -113,6 +156,13 @@ io::Json Seq2Seq::config() const {
   if (config_.head_dim != 0) config.emplace_back("head_dim", config_.head_dim);
   write_special_ids(config, config_.special_ids);
   return config;
+}
+
+Architecture seq2seq_architecture() {
+  return {.model_type = Seq2Seq::kType,
+          .capabilities = Seq2Seq::kCapabilities,
+          .read = read_seq2seq,
+          .fresh = fresh_seq2seq};
 }
 
 }  // namespace headlight::models

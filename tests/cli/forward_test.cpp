@@ -282,13 +282,13 @@ TEST(Forward, refuses_with_one_line_and_the_right_code) {
 
 TEST(Forward, of_a_bert_without_a_head_traces_its_hidden_states) {
   const TemporaryFolder folder;
-  models::Encoder model({.vocab_size = 11,
-                         .hidden_size = 8,
-                         .num_hidden_layers = 1,
-                         .num_attention_heads = 2,
-                         .intermediate_size = 12,
-                         .max_position_embeddings = 6,
-                         .masked_words = false});
+  models::Bert model({.vocab_size = 11,
+                      .hidden_size = 8,
+                      .num_hidden_layers = 1,
+                      .num_attention_heads = 2,
+                      .intermediate_size = 12,
+                      .max_position_embeddings = 6,
+                      .masked_words = false});
   model.draw(1);
   models::save_model(base::real_files(), folder.path(), model);
   folder.put("ids.json", "[[1, 2, 3]]");

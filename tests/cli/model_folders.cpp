@@ -37,7 +37,7 @@ void save_translator(const std::string& folder) {
 }
 
 void save_encoder(const std::string& folder) {
-  models::Encoder model(models::small_encoder());
+  models::Bert model(models::small_bert());
   models::fill(model, 13);
   save(folder, model, nullptr);
   base::write_file(base::real_files(), folder + "/vocab.txt",

@@ -241,7 +241,7 @@ TEST_F(Backward, terms_add_up_in_every_kind_of_model) {
   for (const CellReference& weight : random_weights(of_gpt, 60)) {
     expect_terms(of_gpt, walk_backward(of_gpt, gpt, weight));
   }
-  models::Encoder bert(models::small_encoder());
+  models::Bert bert(models::small_bert());
   const Trace of_bert = traced(bert, 5);
   for (const CellReference& weight : random_weights(of_bert, 60)) {
     expect_terms(of_bert, walk_backward(of_bert, bert, weight));

@@ -110,7 +110,7 @@ TEST_F(ExplainTest, every_text_of_the_catalogue_is_used) {
   models::Gpt gpt(models::small_gpt());
   gpt.attentions().front()->set_gates(autograd::Value::leaf(Tensor::of({4}, {1, 0, 1, 0.5F})));
   known.add_trace(traced(gpt, 5));
-  models::Encoder bert(models::small_encoder());
+  models::Bert bert(models::small_bert());
   known.add_trace(traced(bert, 4));
   const std::vector<std::string> files = sources();
   ASSERT_GT(files.size(), 50U);

@@ -15,7 +15,7 @@ TEST_F(ExplainTest, every_cell_of_the_worked_model_is_what_its_terms_give) {
 TEST_F(ExplainTest, every_cell_of_a_gpt_and_a_bert_is_what_its_terms_give) {
   models::Gpt gpt(models::small_gpt());
   expect_all_explained(traced(gpt, 5));
-  models::Encoder bert(models::small_encoder());
+  models::Bert bert(models::small_bert());
   expect_all_explained(traced(bert, 4));
 }
 

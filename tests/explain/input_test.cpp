@@ -55,11 +55,11 @@ TEST_F(Inputs, that_cannot_be_read_are_refused) {
   for (int i = 0; i < 10000; ++i) many += "you ";
   expect_has(error_of([&] { input({.text = many}); }),
              "has 10000 tokens, the model reads at most 256");
-  models::Encoder bert({.vocab_size = 29,
-                        .hidden_size = 4,
-                        .num_hidden_layers = 1,
-                        .num_attention_heads = 1,
-                        .intermediate_size = 4});
+  models::Bert bert({.vocab_size = 29,
+                     .hidden_size = 4,
+                     .num_hidden_layers = 1,
+                     .num_attention_heads = 1,
+                     .intermediate_size = 4});
   expect_has(error_of([&] {
                make_input(bert, worked_model_.tokenizer, {.text = "you", .target = "win"});
              }),

@@ -62,7 +62,7 @@ TEST_F(Recompute, the_model_of_numbers_is_computed_again_by_another_program) {
 }
 
 TEST_F(Recompute, a_bert_is_computed_again_by_another_program) {
-  models::Encoder bert(models::small_encoder());
+  models::Bert bert(models::small_bert());
   expect_recomputed_with_variants(traced(bert, 6), bert);
 }
 

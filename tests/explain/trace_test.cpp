@@ -63,7 +63,7 @@ TEST_F(ExplainTest, a_trace_lists_all_that_a_run_shows_with_the_same_bits) {
   const Trace of_gpt = traced(gpt, 7);
   expect_well_formed(of_gpt);
   expect_all_shown(threads_, of_gpt, gpt);
-  models::Encoder bert(models::small_encoder());
+  models::Bert bert(models::small_bert());
   const Trace of_bert = traced(bert, 5);
   expect_well_formed(of_bert);
   expect_all_shown(threads_, of_bert, bert);
@@ -140,9 +140,9 @@ TEST_F(ExplainTest, chosen_layers_begin_with_what_comes_in) {
 }
 
 TEST_F(ExplainTest, a_model_without_a_prediction_ends_with_its_output) {
-  models::EncoderConfig config = models::small_encoder();
+  models::BertConfig config = models::small_bert();
   config.masked_words = false;
-  models::Encoder bert(config);
+  models::Bert bert(config);
   const Trace trace = traced(bert, 4);
   expect_well_formed(trace);
   EXPECT_EQ(trace.tensors().back().name, "encoder.output");

@@ -61,7 +61,7 @@ TEST_F(Outputs, of_no_sources_are_none) {
 }
 
 TEST_F(Outputs, of_an_encoder_are_vectors_of_length_one) {
-  models::Encoder encoder(models::small_encoder());
+  models::Bert encoder(models::small_bert());
   fill(encoder, 9);
   autograd::Context context = inference_context();
   std::vector<Ids> sentences;

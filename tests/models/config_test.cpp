@@ -88,7 +88,7 @@ const BadValue kBadSeq2Seq[] = {
     {"activation_function", R"("gelu_fast")", "supported: relu, gelu, gelu_new"},
 };
 
-const BadValue kBadEncoder[] = {
+const BadValue kBadBert[] = {
     {"hidden_size", "0", "(hidden_size): is 0"},
     {"num_attention_heads", "9", "(num_attention_heads): 9 heads do not divide the width 24"},
     {"intermediate_size", R"("big")", R"(is "big")"},
@@ -152,8 +152,8 @@ TEST_F(BadModel, encoder_decoder_configurations_are_refused) {
 }
 
 TEST_F(BadModel, bert_configurations_are_refused) {
-  write<Encoder>(small_encoder());
-  expect_refused(kBadEncoder);
+  write<Bert>(small_bert());
+  expect_refused(kBadBert);
 }
 
 TEST_F(BadModel, configuration_files_that_are_none_are_refused) {

@@ -133,7 +133,7 @@ TEST_F(DecodingTest, refuses_what_does_not_go_on) {
              }),
              "takes none");
   expect_has(error_of([&] { seq2seq_->start(context, {}); }), "source ids");
-  Encoder encoder(small_encoder());
+  Bert encoder(small_bert());
   expect_has(error_of([&] { encoder.start(context); }), "does not write text");
 }
 

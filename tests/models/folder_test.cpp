@@ -120,15 +120,15 @@ TEST_F(Folder, with_heads_of_another_width_says_so) {
 }
 
 TEST_F(Folder, of_any_bert_gives_it_back) {
-  EncoderConfig config = small_encoder();
+  BertConfig config = small_bert();
   for (const bool pooler : {true, false}) {
     config.pooler = pooler;
-    Encoder model(config);
+    Bert model(config);
     expect_back(model);
     expect_counted(model, config);
   }
   config.masked_words = false;
-  Encoder model(config);
+  Bert model(config);
   expect_counted(model, config);
   fill(model, 1);
   save_model(base::real_files(), folder_.path(), model);
@@ -144,7 +144,7 @@ TEST_F(Folder, without_prefix_gives_the_same_under_its_own_names) {
   EXPECT_EQ(loaded->parameters().front()->name(), "wte.weight");
   EXPECT_TRUE(same_bits(logits(*loaded), logits(model)));
 
-  Encoder encoder(small_encoder());
+  Bert encoder(small_bert());
   fill(encoder, 1);
   nn::StateDict state = under(encoder.state(), "bert.");
   for (const auto& [name, tensor] : encoder.state()) {
@@ -176,7 +176,7 @@ TEST_F(Folder, with_copies_of_tied_weights_and_mask_buffers_is_read) {
 }
 
 TEST_F(Folder, of_bert_with_old_names_and_the_head_for_the_next_sentence_is_read) {
-  Encoder model(small_encoder());
+  Bert model(small_bert());
   fill(model, 1);
   nn::StateDict state;
   for (const auto& [name, tensor] : model.state()) {

@@ -142,7 +142,7 @@ TEST_F(ModelTest, looking_changes_nothing) {
 }
 
 TEST_F(ModelTest, bert_with_segments_and_padding_is_bert_alone) {
-  Encoder model(small_encoder());
+  Bert model(small_bert());
   fill(model, 1);
   Context context = inference_context();
   const Tensor ids = random_ids({2, 8}, 19, 4);
@@ -157,7 +157,7 @@ TEST_F(ModelTest, bert_with_segments_and_padding_is_bert_alone) {
 }
 
 TEST_F(ModelTest, sentence_vectors_are_means_over_what_counts_of_length_one) {
-  Encoder model(small_encoder());
+  Bert model(small_bert());
   fill(model, 1);
   Context context = inference_context();
   const Value output = model.forward(context, {.ids = random_ids({2, 4}, 19, 4)});

@@ -90,7 +90,7 @@ inline Seq2SeqConfig small_seq2seq() {
           .max_position_embeddings = 16};
 }
 
-inline EncoderConfig small_encoder() {
+inline BertConfig small_bert() {
   return {.vocab_size = 19,
           .hidden_size = 24,
           .num_hidden_layers = 2,

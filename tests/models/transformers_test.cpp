@@ -70,7 +70,7 @@ class Transformers : public ModelTest {
                   counted(expected.at("logits"), batch.lens), "logits");
     }
     if (expected.contains("pooler_output")) {
-      expect_near(dynamic_cast<const Encoder&>(*model).pooled(context, output),
+      expect_near(dynamic_cast<const Bert&>(*model).pooled(context, output),
                   expected.at("pooler_output"), "pooled");
     }
   }
@@ -109,9 +109,9 @@ TEST_F(Transformers, folders_written_here_open_there_with_the_same_logits) {
     gpt_config.activation = first ? nn::Activation::gelu_tanh : nn::Activation::gelu;
     Gpt gpt(gpt_config);
     write(gpt, first ? "gpt" : "gpt-without-biases");
-    EncoderConfig encoder_config = small_encoder();
+    BertConfig encoder_config = small_bert();
     encoder_config.pooler = first;
-    Encoder encoder(encoder_config);
+    Bert encoder(encoder_config);
     write(encoder, first ? "bert" : "bert-without-pooler");
   }
   script("check", folder_ / "models");

@@ -1,14 +1,14 @@
-// Encoder: BERT (R22). Words, positions and segments, post-norm layers, and where the folder has
-// them the pooled output and the prediction of masked words.
+// Bert: words, positions and segments, post-norm layers that see both ways, and where the folder
+// has them the pooled output and the prediction of masked words.
 #pragma once
 
 #include <optional>
 
-#include "headlight/models/model.h"
+#include "headlight/models/architecture.h"
 
 namespace headlight::models {
 
-struct EncoderConfig {
+struct BertConfig {
   int64_t vocab_size = 30522;
   int64_t hidden_size = 768;
   int64_t num_hidden_layers = 12;
@@ -26,19 +26,24 @@ struct EncoderConfig {
 };
 
 // Numbers in all parameters, known before any is made.
-int64_t parameter_count(const EncoderConfig& config);
+int64_t parameter_count(const BertConfig& config);
 
-class Encoder : public Model {
+class Bert : public Model {
  public:
-  explicit Encoder(const EncoderConfig& config);
-  static EncoderConfig read_config(const io::Json& json, const std::string& path);
+  explicit Bert(const BertConfig& config);
+  static BertConfig read_config(const io::Json& json, const std::string& path);
 
-  std::string_view type() const override { return "bert"; }
+  static constexpr std::string_view kType = "bert";
+  static constexpr Capabilities kCapabilities = {.fills_masks = true, .embeds = true};
+  std::string_view type() const override { return kType; }
+  Capabilities capabilities() const override {
+    return {.fills_masks = masked_words_.has_value(), .embeds = true};
+  }
   io::Json config() const override;
   int64_t vocab_size() const override { return config_.vocab_size; }
+  int64_t hidden_width() const override { return config_.hidden_size; }
   int64_t context_length() const override { return config_.max_position_embeddings; }
   const SpecialIds& special_ids() const override { return config_.special_ids; }
-  const EncoderConfig& encoder_config() const noexcept { return config_; }
 
   nn::Parameters parameters() const override;
   void draw(uint64_t seed) override;
@@ -52,13 +57,13 @@ class Encoder : public Model {
   Value logits(Context& context, const Value& output) const override;
   Value loss(Context& context, const Value& output, const Tensor& targets,
              float label_smoothing) const override;
-  Decoding start(Context& context, const Batch& source = {}) const override;
+  // The mean over the rows that count, brought to length 1: (B, C).
+  Tensor sentence_vectors(Context& context, const Value& output,
+                          const Tensor& lens = {}) const override;
 
   // tanh of a layer over the first row of each sequence, (B, C), without gradients; Error when
   // there is no pooler.
   Tensor pooled(Context& context, const Value& output) const;
-  // The mean over the rows that count, brought to length 1: (B, C).
-  Tensor sentence_vectors(Context& context, const Value& output, const Tensor& lens = {}) const;
 
  private:
   bool ignores(const std::string& name, const Tensor& tensor) const override;
@@ -72,7 +77,7 @@ class Encoder : public Model {
   const MaskedWords& masked_words() const;
   Value transformed(Context& context, const Value& output) const;
 
-  EncoderConfig config_;
+  BertConfig config_;
   nn::SequenceEmbedding embedding_;
   nn::Embedding segments_;
   nn::LayerNorm embedding_norm_;
@@ -80,5 +85,7 @@ class Encoder : public Model {
   std::optional<nn::Linear> pooler_;
   std::optional<MaskedWords> masked_words_;
 };
+
+Architecture bert_architecture();
 
 }  // namespace headlight::models

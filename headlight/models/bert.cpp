@@ -1,5 +1,5 @@
-// Encoder: names and shapes of BERT, and what comes after its layers.
-#include "headlight/models/encoder.h"
+// Bert: names and shapes of BERT, and what comes after its layers.
+#include "headlight/models/bert.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,15 +10,13 @@
 namespace headlight::models {
 namespace {
 
-using base::Error;
-using base::ErrorKind;
 using tensor::DType;
 
-[[noreturn]] void refuse_encoder(const char* where, const std::string& why) {
-  throw Error(ErrorKind::bad_input, "bert", where, why);
+[[noreturn]] void refuse_bert(const char* where, const std::string& why) {
+  base::refuse(Bert::kType, where, why);
 }
 
-nn::TransformerBlock block_of(const EncoderConfig& config, int64_t layer) {
+nn::TransformerBlock block_of(const BertConfig& config, int64_t layer) {
   const std::string name = config.prefix + "encoder.layer." + std::to_string(layer) + ".";
   const nn::AttentionNames attention =
       nn::AttentionNames{.weights = {"self.query.weight", "self.key.weight", "self.value.weight"},
@@ -41,7 +39,7 @@ nn::TransformerBlock block_of(const EncoderConfig& config, int64_t layer) {
                                .place = "encoder." + std::to_string(layer)});
 }
 
-nn::TransformerStack layers_of(const EncoderConfig& config) {
+nn::TransformerStack layers_of(const BertConfig& config) {
   std::vector<nn::TransformerBlock> blocks;
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     blocks.push_back(block_of(config, layer));
@@ -49,13 +47,13 @@ nn::TransformerStack layers_of(const EncoderConfig& config) {
   return {std::move(blocks), std::nullopt, "encoder"};
 }
 
-nn::LayerNormOptions norm_options(const EncoderConfig& config, std::string place) {
+nn::LayerNormOptions norm_options(const BertConfig& config, std::string place) {
   return {.width = config.hidden_size, .epsilon = config.layer_norm_eps, .place = std::move(place)};
 }
 
 }  // namespace
 
-Encoder::Encoder(const EncoderConfig& config)
+Bert::Bert(const BertConfig& config)
     : config_(config),
       embedding_(nn::Embedding(config.prefix + "embeddings.word_embeddings", config.vocab_size,
                                config.hidden_size),
@@ -84,7 +82,7 @@ Encoder::Encoder(const EncoderConfig& config)
                               name + "bias", Tensor::zeros(DType::f32, {config.vocab_size})))});
 }
 
-int64_t parameter_count(const EncoderConfig& config) {
+int64_t parameter_count(const BertConfig& config) {
   const int64_t width = config.hidden_size;
   const int64_t rows = config.vocab_size + config.max_position_embeddings + config.type_vocab_size;
   const int64_t square = width * width + width;
@@ -96,7 +94,7 @@ int64_t parameter_count(const EncoderConfig& config) {
          (config.masked_words ? square + norm + config.vocab_size : 0);
 }
 
-nn::Parameters Encoder::parameters() const {
+nn::Parameters Bert::parameters() const {
   nn::Parameters head;
   if (masked_words_) {
     head = each_once({masked_words_->transform.parameters(), masked_words_->norm.parameters(),
@@ -108,19 +106,19 @@ nn::Parameters Encoder::parameters() const {
 }
 
 // Buffers, copies of tied tensors, and the head for the next sentence, which is not computed here.
-bool Encoder::ignores(const std::string& name, const Tensor& /*tensor*/) const {
+bool Bert::ignores(const std::string& name, const Tensor& /*tensor*/) const {
   return name.ends_with("embeddings.position_ids") || name.starts_with("cls.seq_relationship.") ||
          name == "cls.predictions.decoder.weight" || name == "cls.predictions.decoder.bias";
 }
 
-void Encoder::draw(uint64_t seed) {
+void Bert::draw(uint64_t seed) {
   constexpr float kDeviation = 0.02F;
   nn::draw_normal(parameters(), seed, kDeviation);
 }
 
-std::vector<nn::MultiHeadAttention*> Encoder::attentions() { return layers_.attentions(); }
+std::vector<nn::MultiHeadAttention*> Bert::attentions() { return layers_.attentions(); }
 
-Parts Encoder::parts() const {
+Parts Bert::parts() const {
   Parts parts{.encoder = {&embedding_, &layers_},
               .segments = &segments_,
               .embedding_norm = &embedding_norm_};
@@ -132,14 +130,14 @@ Parts Encoder::parts() const {
   return parts;
 }
 
-Value Encoder::forward(Context& context, const Batch& batch) const {
-  if (!batch.ids.defined()) refuse_encoder("ids", "are missing");
-  if (batch.source_ids.defined()) refuse_encoder("source ids", "an encoder alone takes none");
+Value Bert::forward(Context& context, const Batch& batch) const {
+  if (!batch.ids.defined()) refuse_bert("ids", "are missing");
+  if (batch.source_ids.defined()) refuse_bert("source ids", "an encoder alone takes none");
   const Tensor segments =
       batch.segments.defined() ? batch.segments : Tensor::zeros(DType::i64, batch.ids.shape());
   if (segments.shape() != batch.ids.shape()) {
-    refuse_encoder("segments",
-                   "are " + segments.shape().text() + ", the ids are " + batch.ids.shape().text());
+    refuse_bert("segments",
+                "are " + segments.shape().text() + ", the ids are " + batch.ids.shape().text());
   }
   const Value added = segments_.forward(context, segments);
   autograd::observe(context, "encoder", "segments", added);
@@ -150,34 +148,30 @@ Value Encoder::forward(Context& context, const Batch& batch) const {
 }
 
 // What the words' output layer reads.
-Value Encoder::transformed(Context& context, const Value& output) const {
+Value Bert::transformed(Context& context, const Value& output) const {
   const MaskedWords& head = masked_words();
   const Value activated = head.transform.forward(context, output, "prediction.hidden");
   autograd::observe(context, "prediction", "activated", activated);
   return head.norm.forward(context, activated);
 }
 
-const Encoder::MaskedWords& Encoder::masked_words() const {
-  if (!masked_words_) refuse_encoder("logits", "the model has no head that predicts words");
+const Bert::MaskedWords& Bert::masked_words() const {
+  if (!masked_words_) refuse_bert("logits", "the model has no head that predicts words");
   return *masked_words_;
 }
 
-Value Encoder::logits(Context& context, const Value& output) const {
+Value Bert::logits(Context& context, const Value& output) const {
   return masked_words().output.logits(context, transformed(context, output));
 }
 
-Value Encoder::loss(Context& context, const Value& output, const Tensor& targets,
-                    float label_smoothing) const {
+Value Bert::loss(Context& context, const Value& output, const Tensor& targets,
+                 float label_smoothing) const {
   return masked_words().output.loss(context, transformed(context, output), targets,
                                     label_smoothing);
 }
 
-Decoding Encoder::start(Context& /*context*/, const Batch& /*source*/) const {
-  refuse_encoder("decoding", "an encoder alone does not write text; gpt2 and headlight-seq2seq do");
-}
-
-Tensor Encoder::pooled(Context& context, const Value& output) const {
-  if (!pooler_) refuse_encoder("pooled output", "the model has no pooler");
+Tensor Bert::pooled(Context& context, const Value& output) const {
+  if (!pooler_) refuse_bert("pooled output", "the model has no pooler");
   const Tensor first = output.data().slice(1, 0, 1).contiguous(context.arena);
   const Tensor rows =
       pooler_->forward(context, Value::leaf(first.reshaped({output.size(0), output.size(2)})))
@@ -188,13 +182,12 @@ Tensor Encoder::pooled(Context& context, const Value& output) const {
 }
 
 // Mean and length as products with matrices of one row or column.
-Tensor Encoder::sentence_vectors(Context& context, const Value& output, const Tensor& lens) const {
+Tensor Bert::sentence_vectors(Context& context, const Value& output, const Tensor& lens) const {
   const int64_t width = output.size(2);
   const Tensor vectors = Tensor::uninitialized(context.arena, DType::f32, {output.size(0), width});
   for (int64_t b = 0; b < output.size(0); ++b) {
     const int64_t count = lens.defined() ? lens.data<int64_t>()[b] : output.size(1);
-    if (count < 1)
-      refuse_encoder("sentence vectors", "sequence " + std::to_string(b) + " is empty");
+    if (count < 1) refuse_bert("sentence vectors", "sequence " + std::to_string(b) + " is empty");
     const std::vector<float> shares(static_cast<size_t>(count), 1 / static_cast<float>(count));
     const tensor::MatrixView vector = vectors.slice(0, b, 1).matrix();
     const Tensor rows = output.data().slice(0, b, 1).slice(1, 0, count);

@@ -1,0 +1,103 @@
+// The configuration of a bert folder, both ways, and BERT's row in the registry.
+#include "headlight/models/bert.h"
+#include "headlight/models/config_reader.h"
+#include "headlight/models/parameters.h"
+
+namespace headlight::models {
+namespace {
+
+ModelPlan plan_of(const BertConfig& config) {
+  return {.parameters = parameter_count(config),
+          .activations = config.num_hidden_layers *
+                         kept_of_layer(config.hidden_size, config.intermediate_size),
+          .make = [config] { return std::make_unique<Bert>(config); }};
+}
+
+// Folders have names with the prefix or without, and the parts that they were trained for.
+ModelPlan read_bert(const io::Json& json, const std::string& path, const io::Safetensors& tensors) {
+  BertConfig config = Bert::read_config(json, path);
+  if (!any_starts_with(tensors, config.prefix)) config.prefix.clear();
+  config.pooler = tensors.find(config.prefix + "pooler.dense.weight") != nullptr;
+  config.masked_words = tensors.find("cls.predictions.transform.dense.weight") != nullptr;
+  return plan_of(config);
+}
+
+// Norms were once stored as gamma and beta.
+std::string modern_bert_name(const std::string& name) {
+  const auto renamed = [&name](std::string_view old, const char* now) {
+    return name.substr(0, name.size() - old.size()) + now;
+  };
+  if (name.ends_with("LayerNorm.gamma")) return renamed("gamma", "weight");
+  if (name.ends_with("LayerNorm.beta")) return renamed("beta", "bias");
+  return name;
+}
+
+// To be trained on masked words; nothing trains a pooler.
+ModelPlan fresh_bert(const ModelRequest& request) {
+  return plan_of(
+      BertConfig{.vocab_size = request.vocab_size,
+                 .hidden_size = request.n_embd,
+                 .num_hidden_layers = request.n_layer,
+                 .num_attention_heads = request.n_head,
+                 .intermediate_size = request.d_ff > 0 ? request.d_ff : 4 * request.n_embd,
+                 .max_position_embeddings = request.block_size,
+                 .activation = request.activation,
+                 .dropout = request.dropout,
+                 .pooler = false,
+                 .special_ids = request.special_ids});
+}
+
+}  // namespace
+
+BertConfig Bert::read_config(const io::Json& json, const std::string& path) {
+  const ConfigReader reader(json, path);
+  BertConfig config;
+  config.vocab_size = reader.size("vocab_size", kMostIds);
+  config.hidden_size = reader.size("hidden_size", kMostWidth);
+  config.num_hidden_layers = reader.size("num_hidden_layers", kMostLayers);
+  config.num_attention_heads = reader.size("num_attention_heads", kMostWidth);
+  config.intermediate_size = reader.size("intermediate_size", 4 * kMostWidth);
+  config.max_position_embeddings = reader.size("max_position_embeddings", kMostIds);
+  config.type_vocab_size = reader.size("type_vocab_size", kMostIds, config.type_vocab_size);
+  config.activation = reader.activation("hidden_act", config.activation);
+  config.layer_norm_eps = reader.fraction("layer_norm_eps", false, config.layer_norm_eps);
+  config.dropout = reader.fraction("hidden_dropout_prob", true, 0);
+  config.special_ids = reader.special_ids(config.vocab_size, OutsideIds::none);
+  reader.check_heads("num_attention_heads", config.num_attention_heads, config.hidden_size);
+  reader.require("position_embedding_type", "absolute");
+  reader.require("is_decoder", false);
+  reader.require("tie_word_embeddings", true);
+  return config;
+}
+
+io::Json Bert::config() const {
+  io::Json::Object config = {
+      {"architectures",
+       io::Json::Array{config_.masked_words
+                           ? (config_.pooler ? "BertForPreTraining" : "BertForMaskedLM")
+                           : "BertModel"}},
+      {"model_type", kType},
+      {"vocab_size", config_.vocab_size},
+      {"hidden_size", config_.hidden_size},
+      {"num_hidden_layers", config_.num_hidden_layers},
+      {"num_attention_heads", config_.num_attention_heads},
+      {"intermediate_size", config_.intermediate_size},
+      {"max_position_embeddings", config_.max_position_embeddings},
+      {"type_vocab_size", config_.type_vocab_size},
+      {"hidden_act", activation_name(config_.activation)},
+      {"layer_norm_eps", short_number(config_.layer_norm_eps)},
+      {"hidden_dropout_prob", short_number(config_.dropout)},
+      {"attention_probs_dropout_prob", short_number(config_.dropout)}};
+  write_special_ids(config, config_.special_ids);
+  return config;
+}
+
+Architecture bert_architecture() {
+  return {.model_type = Bert::kType,
+          .capabilities = Bert::kCapabilities,
+          .read = read_bert,
+          .modern_name = modern_bert_name,
+          .fresh = fresh_bert};
+}
+
+}  // namespace headlight::models

@@ -1,0 +1,297 @@
+// What the registry lists, what models say they can do, models made from a request, and an
+// architecture that only this file knows, read by the same code as all others.
+#include "tests/models/support.h"
+
+namespace headlight::models {
+namespace {
+
+int64_t number_count(const Model& model) {
+  int64_t count = 0;
+  for (const nn::ParameterHandle& parameter : model.parameters()) {
+    count += parameter->shape().elements();
+  }
+  return count;
+}
+
+// Guesses the next word from the last one alone.
+class Bigram : public Model {
+ public:
+  Bigram(int64_t vocab_size, int64_t width)
+      : words_("words", vocab_size, width),
+        output_(std::make_shared<nn::Parameter>("next.weight", Shape{vocab_size, width})) {}
+
+  static constexpr std::string_view kType = "bigram";
+  std::string_view type() const override { return kType; }
+  Capabilities capabilities() const override { return {}; }
+  io::Json config() const override {
+    return io::Json::Object{
+        {"model_type", kType}, {"vocab_size", vocab_size()}, {"width", hidden_width()}};
+  }
+  int64_t vocab_size() const override { return words_.weight()->shape()[0]; }
+  int64_t hidden_width() const override { return words_.weight()->shape()[1]; }
+  int64_t context_length() const override { return 1000; }
+  const SpecialIds& special_ids() const override { return special_ids_; }
+
+  nn::Parameters parameters() const override {
+    nn::Parameters all = words_.parameters();
+    for (const nn::ParameterHandle& parameter : output_.parameters()) all.push_back(parameter);
+    return all;
+  }
+  void draw(uint64_t seed) override { nn::draw_normal(parameters(), seed, 0.02F); }
+  std::vector<nn::MultiHeadAttention*> attentions() override { return {}; }
+  Parts parts() const override { return {}; }
+
+  using Model::loss;
+  Value forward(Context& context, const Batch& batch) const override {
+    return words_.forward(context, batch.ids);
+  }
+  Value logits(Context& context, const Value& output) const override {
+    return output_.logits(context, output);
+  }
+  Value loss(Context& context, const Value& output, const Tensor& targets,
+             float label_smoothing) const override {
+    return output_.loss(context, output, targets, label_smoothing);
+  }
+
+ private:
+  bool ignores(const std::string& /*name*/, const Tensor& /*tensor*/) const override {
+    return false;
+  }
+
+  nn::Embedding words_;
+  nn::OutputLayer output_;
+  SpecialIds special_ids_;
+};
+
+ModelPlan read_bigram(const io::Json& config, const std::string& /*path*/,
+                      const io::Safetensors& /*tensors*/) {
+  const int64_t ids = *config.find("vocab_size")->integer();
+  const int64_t width = *config.find("width")->integer();
+  return {.parameters = 2 * ids * width,
+          .make = [ids, width] { return std::make_unique<Bigram>(ids, width); }};
+}
+
+std::string modern_bigram_name(const std::string& name) {
+  return name == "table" ? "words.weight" : name;
+}
+
+Registry registry_with_bigram() {
+  std::vector<Architecture> architectures = known_architectures().architectures();
+  architectures.push_back(
+      {.model_type = Bigram::kType, .read = read_bigram, .modern_name = modern_bigram_name});
+  return Registry(std::move(architectures));
+}
+
+class OwnArchitecture : public ModelTest {
+ protected:
+  OwnArchitecture() : model_(11, 6) {
+    fill(model_, 1);
+    save_model(base::real_files(), folder_.path(), model_);
+  }
+
+  Tensor logits(const Model& model) {
+    Context context = inference_context();
+    const Batch batch{.ids = random_ids({2, 5}, model.vocab_size(), 1)};
+    return model.logits(context, model.forward(context, batch)).data();
+  }
+
+  TemporaryFolder folder_;
+  Bigram model_;
+};
+
+TEST_F(OwnArchitecture, is_read_once_a_registry_has_it) {
+  expect_has(error_of([&] { load_model(base::real_files(), folder_.path()); }),
+             R"(is "bigram", supported: gpt2, bert, headlight-seq2seq)");
+  const auto loaded = load_model(base::real_files(), folder_.path(), registry_with_bigram());
+  EXPECT_EQ(loaded->type(), "bigram");
+  EXPECT_TRUE(same_bits(logits(*loaded), logits(model_)));
+  save_model(base::real_files(), folder_.path(), *loaded);
+  EXPECT_EQ(load_model(base::real_files(), folder_.path(), registry_with_bigram())->config(),
+            model_.config());
+}
+
+TEST_F(OwnArchitecture, is_among_those_that_an_unknown_type_is_told_of) {
+  folder_.put("config.json", R"({"model_type":"trigram"})");
+  expect_has(
+      error_of([&] { load_model(base::real_files(), folder_.path(), registry_with_bigram()); }),
+      R"(is "trigram", supported: gpt2, bert, headlight-seq2seq, bigram)");
+}
+
+TEST_F(OwnArchitecture, has_its_own_earlier_names) {
+  nn::StateDict state = model_.state();
+  std::vector<io::NamedTensor> tensors;
+  for (const auto& [name, tensor] : state) {
+    tensors.push_back({name == "words.weight" ? "table" : name, tensor});
+  }
+  io::write_safetensors(base::real_files(), folder_ / "model.safetensors", tensors);
+  const auto loaded = load_model(base::real_files(), folder_.path(), registry_with_bigram());
+  EXPECT_TRUE(same_bits(logits(*loaded), logits(model_)));
+}
+
+TEST_F(OwnArchitecture, is_refused_when_its_plan_needs_more_memory_than_there_is) {
+  folder_.put("config.json",
+              R"({"model_type":"bigram","vocab_size":1000000000,"width":1000000000})");
+  try {
+    load_model(base::real_files(), folder_.path(), registry_with_bigram());
+    FAIL() << "loaded";
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.kind(), base::ErrorKind::out_of_memory);
+  }
+}
+
+TEST_F(OwnArchitecture, refuses_what_it_cannot_do_and_names_who_can) {
+  Context context = inference_context();
+  const Value output = model_.forward(context, {.ids = random_ids({1, 3}, 11, 1)});
+  expect_has(error_of([&] { model_.start(context); }),
+             "bigram (decoding): the model does not write text; that takes gpt2 or "
+             "headlight-seq2seq");
+  expect_has(error_of([&] { model_.sentence_vectors(context, output); }),
+             "bigram (sentence vectors): the model gives none; that takes bert");
+}
+
+TEST(RegistryTest, lists_its_architectures_in_order) {
+  EXPECT_EQ(known_architectures().types(),
+            (std::vector<std::string_view>{"gpt2", "bert", "headlight-seq2seq"}));
+  EXPECT_EQ(known_architectures().find("llm"), nullptr);
+  EXPECT_EQ(known_architectures().find("bert")->model_type, "bert");
+}
+
+TEST(RegistryTest, names_the_types_that_can_do_something) {
+  const Registry& registry = known_architectures();
+  EXPECT_EQ(registry.types_that({&Capabilities::continues_prompt}), "gpt2");
+  EXPECT_EQ(registry.types_that({&Capabilities::translates}), "headlight-seq2seq");
+  EXPECT_EQ(registry.types_that({&Capabilities::fills_masks}), "bert");
+  EXPECT_EQ(registry.types_that({&Capabilities::embeds}), "bert");
+  EXPECT_EQ(registry.types_that({&Capabilities::continues_prompt, &Capabilities::translates,
+                                 &Capabilities::embeds}),
+            "gpt2, bert or headlight-seq2seq");
+}
+
+void expect_can(const Model& model, const Capabilities& expected) {
+  const Capabilities can = model.capabilities();
+  EXPECT_EQ(can.continues_prompt, expected.continues_prompt) << model.type();
+  EXPECT_EQ(can.translates, expected.translates) << model.type();
+  EXPECT_EQ(can.fills_masks, expected.fills_masks) << model.type();
+  EXPECT_EQ(can.embeds, expected.embeds) << model.type();
+}
+
+TEST(Capability, is_what_a_model_has_the_parts_for) {
+  expect_can(Gpt(small_gpt()), {.continues_prompt = true});
+  expect_can(Seq2Seq(small_seq2seq()), {.translates = true});
+  BertConfig config = small_bert();
+  expect_can(Bert(config), {.fills_masks = true, .embeds = true});
+  config.masked_words = false;
+  expect_can(Bert(config), {.embeds = true});
+}
+
+TEST_F(ModelTest, hidden_width_is_that_of_what_forward_gives) {
+  Gpt gpt(small_gpt());
+  Bert bert(small_bert());
+  Seq2SeqConfig config = small_seq2seq();
+  config.d_model = 32;
+  Seq2Seq seq2seq(config);
+  for (Model* model : std::initializer_list<Model*>{&gpt, &bert, &seq2seq}) {
+    fill(*model, 1);
+    Batch batch{.ids = random_ids({1, 3}, 17, 1)};
+    if (model->capabilities().translates) batch.source_ids = random_ids({1, 4}, 17, 2);
+    Context context = inference_context();
+    EXPECT_EQ(model->forward(context, batch).size(2), model->hidden_width()) << model->type();
+  }
+}
+
+constexpr ModelRequest kRequest = {.vocab_size = 17,
+                                   .n_layer = 2,
+                                   .n_head = 4,
+                                   .n_embd = 24,
+                                   .block_size = 12,
+                                   .dropout = 0.25F,
+                                   .activation = nn::Activation::relu,
+                                   .special_ids = {.padding = 0, .end = 2}};
+
+TEST(FreshModel, of_every_type_is_of_the_size_that_was_told_before_it_was_made) {
+  for (const std::string_view type : known_architectures().types()) {
+    const ModelPlan plan = known_architectures().plan(type, kRequest);
+    const std::unique_ptr<Model> model = plan.make();
+    EXPECT_EQ(model->type(), type);
+    EXPECT_EQ(number_count(*model), plan.parameters) << type;
+    EXPECT_GT(plan.activations, 0) << type;
+    EXPECT_EQ(model->vocab_size(), 17);
+    EXPECT_EQ(model->hidden_width(), 24);
+    EXPECT_EQ(model->context_length(), 12);
+    EXPECT_EQ(model->special_ids().end, 2);
+  }
+}
+
+TEST(FreshModel, has_what_the_request_says) {
+  ModelRequest request = kRequest;
+  request.bias = false;
+  request.tie_embeddings = false;
+  request.d_ff = 40;
+  const auto gpt = known_architectures().plan("gpt2", request).make();
+  EXPECT_EQ(gpt->config(), Gpt({.block_size = 12,
+                                .vocab_size = 17,
+                                .n_layer = 2,
+                                .n_head = 4,
+                                .n_embd = 24,
+                                .n_inner = 40,
+                                .dropout = 0.25F,
+                                .bias = false,
+                                .activation = nn::Activation::relu,
+                                .tied_head = false,
+                                .special_ids = request.special_ids})
+                               .config());
+
+  request = kRequest;
+  request.n_encoder_layer = 3;
+  request.pre_norm = true;
+  request.learned_positions = false;
+  const ModelPlan plan = known_architectures().plan("headlight-seq2seq", request);
+  EXPECT_EQ(plan.tables, 2 * 12 * 24);
+  EXPECT_EQ(plan.make()->config(), Seq2Seq({.vocab_size = 17,
+                                            .d_model = 24,
+                                            .encoder_layers = 3,
+                                            .decoder_layers = 2,
+                                            .encoder_attention_heads = 4,
+                                            .decoder_attention_heads = 4,
+                                            .encoder_ffn_dim = 96,
+                                            .decoder_ffn_dim = 96,
+                                            .max_position_embeddings = 12,
+                                            .normalize_before = true,
+                                            .final_layer_norm = true,
+                                            .dropout = 0.25F,
+                                            .special_ids = request.special_ids})
+                                       .config());
+}
+
+TEST_F(ModelTest, a_fresh_bert_fills_masks_and_is_written_as_one) {
+  const auto bert = known_architectures().plan("bert", kRequest).make();
+  bert->draw(1);
+  EXPECT_TRUE(bert->capabilities().fills_masks);
+  TemporaryFolder folder;
+  save_model(base::real_files(), folder.path(), *bert);
+  const auto loaded = load_model(base::real_files(), folder.path());
+  EXPECT_EQ(loaded->config(), bert->config());
+  EXPECT_EQ(loaded->config().find("architectures")->array()->front(), "BertForMaskedLM");
+}
+
+TEST(FreshModel, that_cannot_be_is_refused_by_name_and_with_the_numbers) {
+  const auto error = [](std::string_view type, const ModelRequest& request) {
+    return error_of([&] { registry_with_bigram().plan(type, request); });
+  };
+  expect_has(error("llm", kRequest),
+             "model (llm): is unknown; trained from scratch: gpt2, bert or headlight-seq2seq");
+  expect_has(error("bigram", kRequest),
+             "model (bigram): is only read from folders; trained from scratch: gpt2, bert or "
+             "headlight-seq2seq");
+  ModelRequest request = kRequest;
+  request.n_head = 5;
+  expect_has(error("gpt2", request), "gpt2 (n_embd): 24 is not a multiple of n_head 5");
+  request = kRequest;
+  request.n_layer = 0;
+  expect_has(error("bert", request), "bert (n_layer): is 0, at least 1 is needed");
+  request.n_encoder_layer = request.n_decoder_layer = 1;
+  EXPECT_EQ(error("headlight-seq2seq", request), "");
+}
+
+}  // namespace
+}  // namespace headlight::models
