@@ -178,7 +178,7 @@ void TraceBuilder::put_sum(const Side& side, const std::string& name, const std:
 void TraceBuilder::put_layer(const Side& side, const nn::TransformerBlock& block,
                              const std::string& before) {
   const std::string& place = block.options().place;
-  const bool pre_norm = block.options().pre_norm;
+  const bool pre_norm = block.options().norm_place == nn::NormPlace::pre;
   std::string stream = place + ".residual_in";
   put_sum(side, stream, "", before, pre_norm, 7);
 
@@ -193,11 +193,11 @@ void TraceBuilder::put_layer(const Side& side, const nn::TransformerBlock& block
     return at + ".output";
   };
 
-  std::string x = pre_norm ? put_normed(block.self_norm(), 8) : stream;
+  std::string x = pre_norm ? put_normed(*block.self_norm(), 8) : stream;
   put_attention({place + ".self", x, x, side.tokens, side.tokens, side.causal, side.step(7)},
                 block.self());
   branch = place + ".self.output";
-  if (!pre_norm) x = put_normed(block.self_norm(), 8);
+  if (!pre_norm) x = put_normed(*block.self_norm(), 8);
   if (block.cross() != nullptr) {
     if (pre_norm) x = put_normed(*block.cross_norm(), 11);
     put_attention(
@@ -206,10 +206,10 @@ void TraceBuilder::put_layer(const Side& side, const nn::TransformerBlock& block
     branch = place + ".cross.output";
     if (!pre_norm) x = put_normed(*block.cross_norm(), 11);
   }
-  if (pre_norm) x = put_normed(block.feed_forward_norm(), 10);
+  if (pre_norm) x = put_normed(*block.feed_forward_norm(), 10);
   put_feed_forward(block.feed_forward(), x, side.tokens, side.step(9));
   branch = place + ".ffn.output";
-  if (!pre_norm) put_normed(block.feed_forward_norm(), 10);
+  if (!pre_norm) put_normed(*block.feed_forward_norm(), 10);
 
   put_sum(side, place + ".residual_out", pre_norm ? branch : "", stream, pre_norm, 10);
 }

@@ -73,7 +73,7 @@ void VariantBuilder::build_norms() {
   const std::vector<std::string> tensors = {place_ + ".deviation", place_ + ".normalized",
                                             place_ + ".output"};
   const nn::TransformerBlock* in = block();
-  if (in != nullptr && in->self_norm().options().place == place_) build_norm_orders(*in);
+  if (in != nullptr && in->self_norm()->options().place == place_) build_norm_orders(*in);
   own("epsilon.inside", tensors);
   build_deviation("epsilon.outside", "outside");
   own("deviation.population", tensors);
@@ -107,7 +107,7 @@ void VariantBuilder::build_norm_orders(const nn::TransformerBlock& block) {
   const std::vector<std::string> tensors = {place_ + ".input", place_ + ".mean",
                                             place_ + ".deviation", place_ + ".normalized",
                                             place_ + ".output"};
-  if (block.options().pre_norm) {
+  if (block.options().norm_place == nn::NormPlace::pre) {
     std::vector<std::string> all = tensors;
     all.push_back(layer + ".self.output");
     all.push_back(layer + ".norm_2.input");
@@ -165,7 +165,7 @@ void VariantBuilder::build_pre_norm(const nn::TransformerBlock& block) {
   Recording recording;
   autograd::Context context{.threads = trace_.threads(), .arena = arena, .observer = &recording};
   const Value x = Value::leaf(trace_.values(before));
-  const Value branch = block.self().forward(context, block.self_norm().forward(context, x),
+  const Value branch = block.self().forward(context, block.self_norm()->forward(context, x),
                                             {.causal = block.options().causal});
   TracedTensor input = again(place_ + ".input");
   input.operation = Operation::copy;
@@ -194,7 +194,7 @@ void VariantBuilder::build_post_norm(const nn::TransformerBlock& block) {
   autograd::Context context{.threads = trace_.threads(), .arena = arena, .observer = &recording};
   const Value x = Value::leaf(trace_.values(before));
   const Value branch = block.self().forward(context, x, {.causal = block.options().causal});
-  block.self_norm().forward(context, branch, x);
+  block.self_norm()->forward(context, branch, x);
   add_attention(layer + ".self", before, recording);
   TracedTensor sum = again(place_ + ".input");
   sum.operation = Operation::add;

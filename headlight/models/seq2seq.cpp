@@ -56,12 +56,13 @@ Side decoder_side(const Seq2SeqConfig& config) {
 
 nn::TransformerBlock block_of(const Seq2SeqConfig& config, const Side& side, int64_t layer) {
   const std::string name = side.name + ".layers." + std::to_string(layer) + ".";
+  const nn::NormPlace norms = config.normalize_before ? nn::NormPlace::pre : nn::NormPlace::post;
   return nn::TransformerBlock({.width = config.d_model,
                                .heads = side.heads,
                                .head_dim = config.head_dim,
                                .hidden = side.hidden,
                                .activation = config.activation,
-                               .pre_norm = config.normalize_before,
+                               .norm_place = norms,
                                .causal = side.decodes,
                                .cross_attention = side.decodes,
                                .epsilon = config.layer_norm_eps,

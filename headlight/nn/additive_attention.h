@@ -1,4 +1,4 @@
-// AdditiveAttention (R5): one head whose scores are w_v^T tanh(W_q q + W_k k).
+// AdditiveAttention: one head whose scores are w_v^T tanh(W_q q + W_k k).
 #pragma once
 
 #include "headlight/nn/linear.h"

@@ -1,4 +1,4 @@
-// The layouts in which people store multi-head attention (R8), and loading it from them.
+// The layouts in which people store multi-head attention, and loading it from them.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// FeedForward: two linear layers with an activation between them (R16).
+// FeedForward: two linear layers with an activation between them.
 #pragma once
 
 #include "headlight/nn/linear.h"

@@ -226,6 +226,9 @@ AttentionOptions MultiHeadAttention::op_options(const AttentionOptions& call) co
   options.kv_heads = options_.kv_heads;
   options.dropout = options_.weight_dropout;
   options.place = options_.place;
+  if (!options.scale) options.scale = options_.scale;
+  if (options.softcap == 0) options.softcap = options_.softcap;
+  if (options.window == 0) options.window = options_.window;
   if (!options.gates.defined()) options.gates = gates_;
   return options;
 }

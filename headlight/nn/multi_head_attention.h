@@ -1,4 +1,4 @@
-// MultiHeadAttention (R7-R12): projections, heads in parallel, merge, output projection.
+// MultiHeadAttention: projections, heads in parallel, merge, output projection.
 #pragma once
 
 #include <array>
@@ -41,6 +41,10 @@ struct MultiHeadAttentionOptions {
   bool output_projection = true;  // without it out_dim is heads * value_head_dim
   bool qkv_bias = true;
   bool out_bias = true;
+  // Of calls that say nothing else, as in AttentionOptions.
+  std::optional<float> scale = {};
+  float softcap = 0;
+  int64_t window = 0;
   float weight_dropout = 0;  // in training
   float output_dropout = 0;
   AttentionNames names = fused_names();

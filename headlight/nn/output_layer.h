@@ -1,4 +1,4 @@
-// OutputLayer: hidden states to logits, or straight to the loss (R19, R20).
+// OutputLayer: hidden states to logits, or straight to the loss.
 #pragma once
 
 #include "headlight/nn/linear.h"

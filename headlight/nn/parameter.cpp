@@ -1,6 +1,7 @@
 // Parameter, and the draws of its first numbers.
 #include "headlight/nn/parameter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -53,6 +54,12 @@ void Parameter::assign(Tensor numbers) {
 const Tensor& Parameter::change() {
   ++version_;
   return value().data();
+}
+
+void append(Parameters& all, const Parameters& more) {
+  for (const ParameterHandle& parameter : more) {
+    if (std::find(all.begin(), all.end(), parameter) == all.end()) all.push_back(parameter);
+  }
 }
 
 void draw_uniform(const Parameters& parameters, uint64_t seed) {

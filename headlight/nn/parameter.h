@@ -45,6 +45,8 @@ class Parameter {
 using ParameterHandle = std::shared_ptr<Parameter>;
 // Of a module, in the order in which it saves them, each once.
 using Parameters = std::vector<ParameterHandle>;
+// Adds those of `more` that are not in `all` yet.
+void append(Parameters& all, const Parameters& more);
 
 // These draw the numbers of the parameters that have none yet; a draw depends on the seed and the
 // parameter's name. (Biases start as zeros and norms as ones, so what is left are weights.)

@@ -1,4 +1,4 @@
-// Positions that are added to embeddings (R14): sines and cosines, or learned rows.
+// Positions that are added to embeddings: sines and cosines, or learned rows.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// SequenceEmbedding: ids to rows, with positions added (R13, R14).
+// SequenceEmbedding: ids to rows, with positions added.
 #pragma once
 
 #include <optional>

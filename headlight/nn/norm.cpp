@@ -1,5 +1,5 @@
-// LayerNorm: parameters for the operation.
-#include "headlight/nn/layer_norm.h"
+// Norm: parameters for the operation.
+#include "headlight/nn/norm.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@ namespace headlight::nn {
 using tensor::DType;
 using tensor::Tensor;
 
-LayerNorm::LayerNorm(const std::string& name, const LayerNormOptions& options) : options_(options) {
+Norm::Norm(const std::string& name, const NormOptions& options) : options_(options) {
   const Tensor ones = Tensor::uninitialized(DType::f32, {options.width});
   std::fill_n(ones.data<float>(), options.width, 1.0F);
   weight_ = std::make_shared<Parameter>(name + ".weight", ones);
@@ -17,18 +17,18 @@ LayerNorm::LayerNorm(const std::string& name, const LayerNormOptions& options) :
   }
 }
 
-Parameters LayerNorm::parameters() const {
+Parameters Norm::parameters() const {
   return bias_ ? Parameters{weight_, bias_} : Parameters{weight_};
 }
 
-Value LayerNorm::forward(Context& context, const Value& x) const {
+Value Norm::forward(Context& context, const Value& x) const {
   Value y = autograd::layer_norm(context, x, weight_->value(), bias(), op_options());
   autograd::hold(context, options_.place, "output", y);
   return y;
 }
 
-autograd::ResidualNorm LayerNorm::forward(Context& context, const Value& x,
-                                          const Value& residual) const {
+autograd::ResidualNorm Norm::forward(Context& context, const Value& x,
+                                     const Value& residual) const {
   autograd::ResidualNorm y =
       autograd::residual_norm(context, x, residual, weight_->value(), bias(), op_options());
   autograd::hold(context, options_.place, "output", y.normalized);

@@ -1,11 +1,11 @@
-// LayerNorm: rows of mean 0 and deviation 1, then scaled and shifted.
+// Norm: rows of mean 0 and deviation 1, then scaled and shifted.
 #pragma once
 
 #include "headlight/nn/parameter.h"
 
 namespace headlight::nn {
 
-struct LayerNormOptions {
+struct NormOptions {
   int64_t width = 0;
   bool bias = true;
   float epsilon = 1e-5F;
@@ -13,11 +13,11 @@ struct LayerNormOptions {
 };
 
 // Parameters "<name>.weight", ones at first, and "<name>.bias", zeros at first.
-class LayerNorm {
+class Norm {
  public:
-  LayerNorm(const std::string& name, const LayerNormOptions& options);
+  Norm(const std::string& name, const NormOptions& options);
   Parameters parameters() const;
-  const LayerNormOptions& options() const noexcept { return options_; }
+  const NormOptions& options() const noexcept { return options_; }
 
   // x is (..., width).
   Value forward(Context& context, const Value& x) const;
@@ -28,9 +28,12 @@ class LayerNorm {
   Value bias() const { return bias_ ? bias_->value() : Value(); }
   autograd::LayerNormOptions op_options() const { return {options_.epsilon, options_.place}; }
 
-  LayerNormOptions options_;
+  NormOptions options_;
   ParameterHandle weight_;
   ParameterHandle bias_;
 };
+
+using LayerNorm = Norm;
+using LayerNormOptions = NormOptions;
 
 }  // namespace headlight::nn

@@ -1,0 +1,217 @@
+// The formulas of a block, one number at a time.
+#include "tests/nn/plain_block.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headlight::nn {
+namespace {
+
+double activated(Activation activation, double x) {
+  switch (activation) {
+    case Activation::relu:
+      return std::max(x, 0.0);
+    case Activation::gelu:
+      return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
+    case Activation::gelu_tanh:
+      return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    default:
+      return x;
+  }
+}
+
+class PlainBlock {
+ public:
+  PlainBlock(const TransformerBlockOptions& options, const PlainState& state)
+      : options_(options), state_(state) {
+    if (options_.kv_heads == 0) options_.kv_heads = options_.heads;
+    if (options_.head_dim == 0) options_.head_dim = options_.width / options_.heads;
+    if (options_.value_head_dim == 0) options_.value_head_dim = options_.head_dim;
+  }
+
+  Matrix run(const Matrix& x, const Matrix& memory) const {
+    const TransformerNames& names = options_.names;
+    if (options_.order == SublayerOrder::parallel) {
+      const Matrix read = norm(names.self_norm, x);
+      const Matrix attended = norm(names.self_output_norm, self(read));
+      const std::string& own = names.feed_forward_norm;
+      const Matrix fed =
+          norm(names.feed_forward_output_norm, feed_forward(own.empty() ? read : norm(own, x)));
+      return sum(sum(attended, fed), x);
+    }
+    Matrix y = sublayer(x, names.self_norm, names.self_output_norm,
+                        [&](const Matrix& rows) { return self(rows); });
+    if (options_.cross_attention) {
+      y = sublayer(y, names.cross_norm, names.cross_output_norm,
+                   [&](const Matrix& rows) { return attend(names.cross, rows, memory, false); });
+    }
+    return sublayer(y, names.feed_forward_norm, names.feed_forward_output_norm,
+                    [&](const Matrix& rows) { return feed_forward(rows); });
+  }
+
+ private:
+  template <class F>
+  Matrix sublayer(const Matrix& x, const std::string& name, const std::string& output_name,
+                  const F& f) const {
+    if (options_.norm_place == NormPlace::post) return norm(name, sum(f(x), x));
+    return sum(norm(output_name, f(norm(name, x))), x);
+  }
+
+  static Matrix sum(const Matrix& a, const Matrix& b) {
+    Matrix c = a;
+    for (size_t i = 0; i < c.numbers.size(); ++i) c.numbers[i] += b.numbers[i];
+    return c;
+  }
+
+  // `outputs` of a layer's outputs from `begin` on.
+  struct Layer {
+    std::string weight;
+    std::string bias;
+    int64_t begin = 0;
+    int64_t bias_begin = 0;
+    int64_t outputs = 0;
+  };
+  Matrix linear(const Layer& layer, const Matrix& x) const {
+    Matrix y(x.rows, layer.outputs);
+    const std::vector<double>& weight = state_.at(layer.weight);
+    for (int64_t i = 0; i < y.rows; ++i) {
+      for (int64_t j = 0; j < y.columns; ++j) {
+        double dot = 0;
+        for (int64_t k = 0; k < x.columns; ++k) {
+          dot += x.at(i, k) * weight[static_cast<size_t>((layer.begin + j) * x.columns + k)];
+        }
+        if (!layer.bias.empty()) {
+          dot += state_.at(layer.bias)[static_cast<size_t>(layer.bias_begin + j)];
+        }
+        y.at(i, j) = dot;
+      }
+    }
+    return y;
+  }
+
+  Matrix norm(const std::string& name, const Matrix& x) const {
+    if (name.empty()) return x;
+    const auto width = static_cast<double>(x.columns);
+    Matrix y = x;
+    for (int64_t i = 0; i < x.rows; ++i) {
+      double mean = 0;
+      double variance = 0;
+      for (int64_t j = 0; j < x.columns; ++j) mean += x.at(i, j) / width;
+      for (int64_t j = 0; j < x.columns; ++j) {
+        variance += (x.at(i, j) - mean) * (x.at(i, j) - mean) / width;
+      }
+      for (int64_t j = 0; j < x.columns; ++j) {
+        const auto column = static_cast<size_t>(j);
+        const double normalized =
+            (x.at(i, j) - mean) / std::sqrt(variance + static_cast<double>(options_.epsilon));
+        y.at(i, j) = normalized * state_.at(name + ".weight")[column];
+        if (options_.norm_bias) y.at(i, j) += state_.at(name + ".bias")[column];
+      }
+    }
+    return y;
+  }
+
+  // Where the outputs of projection `input` begin in the parameter it shares with others.
+  int64_t begin_of(const std::array<std::string, 3>& names, size_t input) const {
+    int64_t begin = 0;
+    for (size_t i = 0; i < input; ++i) {
+      if (names[i] == names[input]) begin += projected_width(i);
+    }
+    return begin;
+  }
+  int64_t projected_width(size_t input) const {
+    if (input == 0) return options_.heads * options_.head_dim;
+    return options_.kv_heads * (input == 1 ? options_.head_dim : options_.value_head_dim);
+  }
+  Matrix project(const AttentionNames& names, size_t input, const Matrix& x) const {
+    const bool has_bias = options_.qkv_bias && !names.biases[input].empty();
+    return linear({.weight = names.weights[input],
+                   .bias = has_bias ? names.biases[input] : "",
+                   .begin = begin_of(names.weights, input),
+                   .bias_begin = begin_of(names.biases, input),
+                   .outputs = projected_width(input)},
+                  x);
+  }
+
+  Matrix self(const Matrix& x) const { return attend(options_.names.self, x, x, true); }
+
+  bool sees(int64_t i, int64_t j, bool is_self) const {
+    if (!is_self) return true;
+    if (options_.causal && j > i) return false;
+    return options_.window == 0 || std::abs(i - j) < options_.window;
+  }
+
+  Matrix attend(const AttentionNames& names, const Matrix& x, const Matrix& memory,
+                bool is_self) const {
+    const Matrix query = project(names, 0, x);
+    const Matrix key = project(names, 1, memory);
+    const Matrix value = project(names, 2, memory);
+    const int64_t width = options_.head_dim;
+    const int64_t value_width = options_.value_head_dim;
+    const double scale = options_.scale ? static_cast<double>(*options_.scale)
+                                        : 1 / std::sqrt(static_cast<double>(width));
+    Matrix merged(x.rows, options_.heads * value_width);
+    for (int64_t h = 0; h < options_.heads; ++h) {
+      const int64_t kv = h / (options_.heads / options_.kv_heads);
+      for (int64_t i = 0; i < x.rows; ++i) {
+        std::vector<double> weights;
+        double total = 0;
+        for (int64_t j = 0; j < memory.rows; ++j) {
+          double score = 0;
+          for (int64_t d = 0; d < width; ++d) {
+            score += query.at(i, h * width + d) * key.at(j, kv * width + d);
+          }
+          score *= scale;
+          if (options_.softcap > 0) {
+            const auto cap = static_cast<double>(options_.softcap);
+            score = cap * std::tanh(score / cap);
+          }
+          weights.push_back(sees(i, j, is_self) ? std::exp(score) : 0);
+          total += weights.back();
+        }
+        for (int64_t j = 0; j < memory.rows; ++j) {
+          const double weight = weights[static_cast<size_t>(j)] / total;
+          for (int64_t e = 0; e < value_width; ++e) {
+            merged.at(i, h * value_width + e) += weight * value.at(j, kv * value_width + e);
+          }
+        }
+      }
+    }
+    return linear({.weight = names.output_weight,
+                   .bias = options_.out_bias ? names.output_bias : "",
+                   .outputs = options_.width},
+                  merged);
+  }
+
+  Layer feed_forward_layer(const std::string& name, int64_t outputs) const {
+    return {.weight = name + ".weight",
+            .bias = options_.feed_forward_bias ? name + ".bias" : "",
+            .outputs = outputs};
+  }
+  Matrix feed_forward(const Matrix& x) const {
+    Matrix hidden = linear(feed_forward_layer(options_.names.first, options_.hidden), x);
+    for (double& number : hidden.numbers) number = activated(options_.activation, number);
+    return linear(feed_forward_layer(options_.names.second, options_.width), hidden);
+  }
+
+  TransformerBlockOptions options_;
+  const PlainState& state_;
+};
+
+}  // namespace
+
+PlainState plain_state(const Parameters& parameters) {
+  PlainState state;
+  for (const ParameterHandle& parameter : parameters) {
+    const tensor::Tensor& numbers = parameter->value().data();
+    state[parameter->name()] = {numbers.data<float>(), numbers.data<float>() + numbers.elements()};
+  }
+  return state;
+}
+
+Matrix plain_block(const TransformerBlockOptions& options, const PlainState& state, const Matrix& x,
+                   const Matrix& memory) {
+  return PlainBlock(options, state).run(x, memory);
+}
+
+}  // namespace headlight::nn
