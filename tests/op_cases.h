@@ -7,6 +7,7 @@
 #include "tests/op_cases/gated_product.h"
 #include "tests/op_cases/linear.h"
 #include "tests/op_cases/losses.h"
+#include "tests/op_cases/rms_norm.h"
 #include "tests/op_cases/rows.h"
 
 namespace headlight::tests {
@@ -25,6 +26,8 @@ inline const std::vector<Op>& op_cases() {
       {"linear_cross_entropy", 150, draw_linear_cross_entropy},
       {"log_softmax", 100, draw_log_softmax},
       {"residual_norm", 150, draw_residual_norm},
+      {"residual_rms_norm", 150, draw_residual_rms_norm},
+      {"rms_norm", 150, draw_rms_norm},
       {"scale", 60, draw_scale},
       {"softmax", 100, draw_softmax},
   };

@@ -10,6 +10,7 @@
 #include "headlight/kernels/normalization.h"
 #include "headlight/kernels/row_chunks.h"
 #include "headlight/kernels/simd/column_sums-inl.h"
+#include "headlight/kernels/simd/residual-inl.h"
 #include "headlight/kernels/simd/row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -48,18 +49,6 @@ HWY_INLINE void normalise(const float* x, int64_t cols, const RowMoments& moment
   } else {
     map_row(cols, y, shifted, x, weight, bias);
   }
-}
-
-// Row r of x + residual, which is stored in `sum`; without a residual, of x itself.
-HWY_INLINE const float* row_to_normalise(const tensor::ConstMatrixView& x,
-                                         const tensor::ConstMatrixView& residual,
-                                         const tensor::MatrixView& sum, int64_t r) {
-  const float* row = x.data + r * x.row_stride;
-  if (residual.data == nullptr) return row;
-  float* sum_row = sum.data + r * sum.row_stride;
-  const auto add = [](FloatVec u, FloatVec v) HWY_ATTR { return hn::Add(u, v); };
-  map_row(x.cols, sum_row, add, row, residual.data + r * residual.row_stride);
-  return sum_row;
 }
 
 void norm_rows(const Execution& execution, const tensor::ConstMatrixView& x,

@@ -1,4 +1,5 @@
-// Layer normalisation over rows, alone and after a residual sum; softmax and log-softmax over rows.
+// Layer and root-mean-square normalisation over rows, alone and after a residual sum; softmax and
+// log-softmax over rows.
 #pragma once
 
 #include "headlight/kernels/execution.h"
@@ -30,6 +31,33 @@ struct LayerNormGradients {
 void layer_norm_backward(const Execution& execution, tensor::ConstMatrixView x, const float* weight,
                          const float* mean, const float* inverse_deviation,
                          tensor::ConstMatrixView dy, const LayerNormGradients& gradients);
+
+// y = x / sqrt(mean(x^2) + epsilon) * (offset + weight), per row. `inverse_root`, one over the
+// root, is (rows,) and kept for backward.
+struct RmsNormWeight {
+  const float* data = nullptr;
+  float offset = 0;
+};
+struct RmsNormOutputs {
+  tensor::MatrixView y;
+  float* inverse_root = nullptr;
+};
+void rms_norm_forward(const Execution& execution, tensor::ConstMatrixView x,
+                      const RmsNormWeight& weight, float epsilon, const RmsNormOutputs& outputs);
+// The same of sum = x + residual; `sum` is stored too (it may be x).
+void residual_rms_norm_forward(const Execution& execution, tensor::ConstMatrixView x,
+                               tensor::ConstMatrixView residual, tensor::MatrixView sum,
+                               const RmsNormWeight& weight, float epsilon,
+                               const RmsNormOutputs& outputs);
+
+// Added to, skipped and summed as those of the layer norm.
+struct RmsNormGradients {
+  tensor::MatrixView x;
+  float* weight = nullptr;
+};
+void rms_norm_backward(const Execution& execution, tensor::ConstMatrixView x,
+                       const RmsNormWeight& weight, const float* inverse_root,
+                       tensor::ConstMatrixView dy, const RmsNormGradients& gradients);
 
 // Over each row. A row of only -infinity gives zeros (softmax) or -infinity (log-softmax). y may be
 // x.

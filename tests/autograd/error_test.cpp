@@ -66,6 +66,22 @@ TEST_F(Refusal, of_norms_names_weight_bias_and_residual) {
             "residual_norm (weight): is missing");
   EXPECT_EQ(error_of([&] { layer_norm(context, x, zeros({512}), Value(), {.epsilon = -1}); }),
             "layer_norm (epsilon): is -1.000000, it must be at least 0");
+  EXPECT_EQ(error_of([&] { rms_norm(context, x, zeros({768})); }),
+            "rms_norm (weight): shape is [768], input rows have 512");
+  EXPECT_EQ(error_of([&] { rms_norm(context, x, zeros({512}), {.heads = 4}); }),
+            "rms_norm (weight): shape is [512], heads have 128");
+  EXPECT_EQ(error_of([&] { rms_norm(context, x, zeros({512}), {.heads = 3}); }),
+            "rms_norm (heads): is 3, it must divide rows of 512");
+  EXPECT_EQ(error_of([&] { layer_norm(context, x, zeros({512}), Value(), {.heads = 0}); }),
+            "layer_norm (heads): is 0, it must divide rows of 512");
+  EXPECT_EQ(error_of([&] { rms_norm(context, x, zeros({512}), {.epsilon = std::nanf("")}); }),
+            "rms_norm (epsilon): is nan, it must be at least 0");
+  EXPECT_EQ(error_of([&] {
+              residual_rms_norm(context, x, zeros({1, 512}), zeros({512}));
+            }),
+            "residual_rms_norm (residual): shape is [1, 512], the input is [2, 512]");
+  EXPECT_EQ(error_of([&] { residual_rms_norm(context, x, x, zeros({128}), {.heads = 4}); }),
+            "residual_rms_norm (heads): is 4, rows of a residual sum are normalised whole");
 }
 
 TEST_F(Refusal, of_embedding_names_the_id_and_the_table) {

@@ -263,6 +263,51 @@ TEST_F(Observing, of_a_layer_norm_sees_its_statistics) {
   EXPECT_EQ(floats(y.data()), seen("output"));
 }
 
+TEST_F(Observing, of_a_root_mean_square_norm_sees_its_root) {
+  Context context = inference_context();
+  for (const bool after_residual : {false, true}) {
+    Notebook notebook([](std::string_view) { return true; });
+    context.observer = &notebook;
+    const autograd::RmsNormOptions options{
+        .epsilon = 0, .weight_offset = 1, .place = "decoder.0.norm_1"};
+    const Value weight = leaf({2}, {10, 0});
+    const Value y = after_residual ? residual_rms_norm(context, leaf({1, 1, 2}, {2, 1}),
+                                                       leaf({1, 1, 2}, {-1, 6}), weight, options)
+                                         .normalized
+                                   : rms_norm(context, leaf({1, 1, 2}, {1, 7}), weight, options);
+    const auto seen = [&](const std::string& name) {
+      return floats(notebook.seen.at("decoder.0.norm_1." + name));
+    };
+    EXPECT_EQ(notebook.seen.size(), 4u);
+    EXPECT_EQ(notebook.seen.at("decoder.0.norm_1.root_mean_square").shape(), (Shape{1, 1}));
+    EXPECT_EQ(seen("input"), (std::vector<float>{1, 7}));
+    EXPECT_FLOAT_EQ(seen("root_mean_square")[0], 5);
+    EXPECT_FLOAT_EQ(seen("normalized")[0], 0.2F);
+    EXPECT_FLOAT_EQ(seen("normalized")[1], 1.4F);
+    EXPECT_FLOAT_EQ(seen("output")[0], 2.2F);
+    EXPECT_FLOAT_EQ(seen("output")[1], 1.4F);
+    EXPECT_EQ(floats(y.data()), seen("output"));
+  }
+}
+
+TEST_F(Observing, of_norms_by_heads_sees_a_number_for_each) {
+  Context context = inference_context();
+  Notebook notebook([](std::string_view) { return true; });
+  context.observer = &notebook;
+  const Value x = leaf({1, 2, 4}, {3, 3, -4, 4, 1, 7, 0, 0});
+  rms_norm(context, x, leaf({2}, {1, 2}), {.epsilon = 1, .place = "a", .heads = 2});
+  layer_norm(context, x, leaf({2}, {1, 2}), Value(), {.epsilon = 1, .place = "b", .heads = 2});
+  EXPECT_EQ(notebook.seen.at("a.root_mean_square").shape(), (Shape{1, 2, 2}));
+  const std::vector<float> roots = floats(notebook.seen.at("a.root_mean_square"));
+  for (const auto& [i, square] : {std::pair{0, 10}, {1, 17}, {2, 26}, {3, 1}}) {
+    EXPECT_FLOAT_EQ(roots[static_cast<size_t>(i)], std::sqrt(static_cast<float>(square)));
+  }
+  EXPECT_FLOAT_EQ(floats(notebook.seen.at("a.normalized"))[2], -4 / roots[1]);
+  EXPECT_EQ(notebook.seen.at("b.mean").shape(), (Shape{1, 2, 2}));
+  EXPECT_EQ(floats(notebook.seen.at("b.mean")), (std::vector<float>{3, 0, 4, 0}));
+  EXPECT_FLOAT_EQ(floats(notebook.seen.at("b.deviation"))[2], std::sqrt(10.0F));
+}
+
 TEST_F(Observing, of_a_linear_layer_sees_what_the_activation_is_given) {
   Context context = inference_context();
   Notebook notebook = Notebook::of({"decoder.0.ffn.hidden"});

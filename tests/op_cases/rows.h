@@ -11,28 +11,31 @@ namespace headlight::tests {
 struct NormReference {
   tensor::Shape shape;
   float epsilon = 1e-5F;
+  int64_t heads = 1;
+
+  int64_t width() const { return shape[-1] / heads; }
+  int64_t rows() const { return rows_of(shape) * heads; }
 
   struct Rows {
     Numbers y, mean, inverse_deviation;
   };
   Rows run(const References& inputs) const {
-    const int64_t rows = rows_of(shape);
-    Rows result{Numbers(inputs[0].size()), Numbers(static_cast<size_t>(rows)),
-                Numbers(static_cast<size_t>(rows))};
+    Rows result{Numbers(inputs[0].size()), Numbers(static_cast<size_t>(rows())),
+                Numbers(static_cast<size_t>(rows()))};
     kernels::reference::layer_norm_forward(
         inputs[0].data(), inputs[1].data(), inputs.size() > 2 ? inputs[2].data() : nullptr,
-        double{epsilon}, rows, shape[-1],
+        double{epsilon}, rows(), width(),
         {result.y.data(), result.mean.data(), result.inverse_deviation.data()});
     return result;
   }
   References backward(const References& inputs, const Numbers& dy) const {
-    Rows rows = run(inputs);
+    Rows result = run(inputs);
     References gradients = zeros_like(inputs);
     Numbers unused_bias(inputs[1].size());
     kernels::reference::layer_norm_backward(
         inputs[0].data(), inputs[1].data(),
-        {rows.y.data(), rows.mean.data(), rows.inverse_deviation.data()}, dy.data(), rows_of(shape),
-        shape[-1],
+        {result.y.data(), result.mean.data(), result.inverse_deviation.data()}, dy.data(), rows(),
+        width(),
         {gradients[0].data(), gradients[1].data(),
          inputs.size() > 2 ? gradients[2].data() : unused_bias.data()});
     return gradients;
@@ -51,14 +54,20 @@ inline std::vector<OpInput> draw_norm_parameters(Draw& draw, int64_t width) {
   return inputs;
 }
 
+// Now and then by heads.
 inline OpCase draw_layer_norm(Draw& draw) {
-  const NormReference norm = draw_norm(draw);
+  NormReference norm = draw_norm(draw);
+  if (draw.chance(0.3)) {
+    norm.heads = draw.between(1, 4);
+    norm.shape = norm.shape.with(-1, norm.shape[-1] * norm.heads);
+  }
   OpCase drawn;
-  drawn.inputs = draw_norm_parameters(draw, norm.shape[-1]);
+  drawn.inputs = draw_norm_parameters(draw, norm.width());
   drawn.inputs.insert(drawn.inputs.begin(), {"x", norm.shape, draw.normal(norm.shape.elements())});
   drawn.engine = [=](autograd::Context& context, const std::vector<autograd::Value>& inputs) {
     return layer_norm(context, inputs[0], inputs[1],
-                      inputs.size() > 2 ? inputs[2] : autograd::Value(), {.epsilon = norm.epsilon});
+                      inputs.size() > 2 ? inputs[2] : autograd::Value(),
+                      {.epsilon = norm.epsilon, .heads = norm.heads});
   };
   drawn.forward = [=](const References& inputs) { return norm.run(inputs).y; };
   drawn.backward = [=](const References& inputs, const Numbers& dy) {

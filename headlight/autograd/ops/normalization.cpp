@@ -1,4 +1,4 @@
-// The common part of layer_norm and residual_norm.
+// The common part of the norms.
 #include "headlight/autograd/ops/normalization.h"
 
 #include <algorithm>
@@ -11,76 +11,196 @@ namespace headlight::autograd {
 namespace {
 
 using tensor::DType;
+using tensor::Shape;
 using tensor::Tensor;
 
-tensor::Shape statistics_shape(const Tensor& rows) {
-  return tensor::Shape(rows.shape().sizes().first(static_cast<size_t>(rows.rank() - 1)));
+void check_norm_heads(std::string_view operation, const Value& x, int64_t heads) {
+  check_rows(operation, "input", x.data());
+  if (heads >= 1 && x.size(-1) % heads == 0) return;
+  refuse(operation, "heads",
+         "is " + std::to_string(heads) + ", it must divide rows of " + std::to_string(x.size(-1)));
+}
+
+void check_norm_parameter(std::string_view operation, std::string_view name, const Value& parameter,
+                          const Value& x, int64_t heads) {
+  const int64_t width = x.size(-1) / heads;
+  check_vector(operation, name, parameter.data(), width,
+               (heads == 1 ? "input rows have " : "heads have ") + std::to_string(width));
+}
+
+void check_epsilon(std::string_view operation, float epsilon) {
+  if (epsilon >= 0) return;
+  refuse(operation, "epsilon", "is " + std::to_string(epsilon) + ", it must be at least 0");
+}
+
+Value ones_like(Context& context, const Tensor& weight) {
+  const Tensor ones = Tensor::uninitialized(context.arena, DType::f32, weight.shape());
+  std::fill_n(ones.data<float>(), ones.elements(), 1.0F);
+  return Value::leaf(ones);
+}
+
+tensor::MatrixView matrix_or_none(const Tensor& x) {
+  return x.defined() ? x.matrix() : tensor::MatrixView();
+}
+
+float* sum_or_none(Context& context, const std::shared_ptr<Gradient>& gradient) {
+  return gradient ? gradient->sum(context).data<float>() : nullptr;
 }
 
 }  // namespace
 
 void check_normalization(std::string_view operation, const Value& x, const Value& weight,
                          const Value& bias, const LayerNormOptions& options) {
-  check_rows(operation, "input", x.data());
-  const std::string expected = "input rows have " + std::to_string(x.size(-1));
-  check_vector(operation, "weight", weight.data(), x.size(-1), expected);
-  if (bias.defined()) check_vector(operation, "bias", bias.data(), x.size(-1), expected);
-  if (!(options.epsilon >= 0)) {
-    refuse(operation, "epsilon",
-           "is " + std::to_string(options.epsilon) + ", it must be at least 0");
-  }
+  check_norm_heads(operation, x, options.heads);
+  check_norm_parameter(operation, "weight", weight, x, options.heads);
+  if (bias.defined()) check_norm_parameter(operation, "bias", bias, x, options.heads);
+  check_epsilon(operation, options.epsilon);
+}
+
+void check_normalization(std::string_view operation, const Value& x, const Value& weight,
+                         const RmsNormOptions& options) {
+  check_norm_heads(operation, x, options.heads);
+  check_norm_parameter(operation, "weight", weight, x, options.heads);
+  check_epsilon(operation, options.epsilon);
+}
+
+void check_residual(std::string_view operation, const Value& x, const Value& residual,
+                    int64_t heads) {
+  check_rows(operation, "residual", residual.data());
+  check_same_shape(operation, "residual", residual.data(), "the input", x.data());
+  if (heads == 1) return;
+  refuse(operation, "heads",
+         "is " + std::to_string(heads) + ", rows of a residual sum are normalised whole");
+}
+
+Tensor NormalizedRows::head_of(const Tensor& x, int64_t head) const {
+  if (heads == 1 || !x.defined()) return x;
+  const int64_t width = x.size(-1) / heads;
+  return x.slice(-1, head * width, width);
+}
+
+Tensor NormalizedRows::statistics(Context& context) const {
+  const Shape per_row(rows.shape().sizes().first(static_cast<size_t>(rows.rank() - 1)));
+  const Shape shape = heads == 1 ? per_row : Shape{heads, per_row.elements()};
+  return Tensor::uninitialized(context.arena, DType::f32, shape);
+}
+
+float* NormalizedRows::head_of_statistics(const Tensor& statistics, int64_t head) const {
+  return statistics.data<float>() + head * (statistics.elements() / heads);
+}
+
+void NormalizedRows::observe_statistics(Context& context, std::string_view place,
+                                        std::string_view name, const Tensor& statistics) const {
+  if (heads == 1) return observe(context, place, name, statistics);
+  if (!context.observer->wants(place_name(place, name))) return;
+  const Tensor by_row = statistics.permuted({1, 0}).contiguous(context.arena);
+  context.observer->see(place_name(place, name), by_row.reshaped(rows.shape().with(-1, heads)));
+}
+
+void NormalizedRows::observe_inverse(Context& context, std::string_view place,
+                                     std::string_view name, const Tensor& inverse) const {
+  if (!context.observer->wants(place_name(place, name))) return;
+  const Tensor statistics = Tensor::uninitialized(context.arena, DType::f32, inverse.shape());
+  std::transform(inverse.data<float>(), inverse.data<float>() + inverse.elements(),
+                 statistics.data<float>(), [](float value) { return 1 / value; });
+  observe_statistics(context, place, name, statistics);
 }
 
 Normalization::Normalization(Context& context, Tensor normalized_rows, const Value& weight_value,
-                             const Value& bias_value)
-    : rows(std::move(normalized_rows)),
-      weight(weight_value.data()),
+                             const Value& bias_value, const LayerNormOptions& options)
+    : NormalizedRows{.rows = std::move(normalized_rows),
+                     .weight = weight_value.data(),
+                     .heads = options.heads,
+                     .epsilon = options.epsilon,
+                     .d_weight = weight_value.gradient()},
       bias(bias_value.data()),
-      mean(Tensor::uninitialized(context.arena, DType::f32, statistics_shape(rows))),
-      inverse_deviation(Tensor::uninitialized(context.arena, DType::f32, mean.shape())),
-      d_weight(weight_value.gradient()),
+      mean(statistics(context)),
+      inverse_deviation(statistics(context)),
       d_bias(bias_value.gradient()) {}
 
-kernels::LayerNormOutputs Normalization::outputs(const Tensor& y) const {
-  return {.y = y.matrix(),
-          .mean = mean.data<float>(),
-          .inverse_deviation = inverse_deviation.data<float>()};
+kernels::LayerNormOutputs Normalization::outputs(const Tensor& y, int64_t head) const {
+  return {.y = head_of(y, head).matrix(),
+          .mean = head_of_statistics(mean, head),
+          .inverse_deviation = head_of_statistics(inverse_deviation, head)};
+}
+
+void Normalization::run(Context& context, const Tensor& y) const {
+  for (int64_t head = 0; head < heads; ++head) {
+    kernels::layer_norm_forward(context.execution(), head_of(rows, head).matrix(),
+                                weight.data<float>(), bias_data(), epsilon, outputs(y, head));
+  }
 }
 
 void Normalization::add_gradients(Context& context, const Tensor& dy, const Tensor& d_rows) const {
-  const kernels::LayerNormGradients gradients{
-      .x = d_rows.defined() ? d_rows.matrix() : tensor::MatrixView(),
-      .weight = d_weight ? d_weight->sum(context).data<float>() : nullptr,
-      .bias = d_bias ? d_bias->sum(context).data<float>() : nullptr};
-  kernels::layer_norm_backward(context.execution(), rows.matrix(), weight.data<float>(),
-                               mean.data<float>(), inverse_deviation.data<float>(), dy.matrix(),
-                               gradients);
+  for (int64_t head = 0; head < heads; ++head) {
+    kernels::layer_norm_backward(context.execution(), head_of(rows, head).matrix(),
+                                 weight.data<float>(), head_of_statistics(mean, head),
+                                 head_of_statistics(inverse_deviation, head),
+                                 head_of(dy, head).matrix(),
+                                 {.x = matrix_or_none(head_of(d_rows, head)),
+                                  .weight = sum_or_none(context, d_weight),
+                                  .bias = sum_or_none(context, d_bias)});
+  }
 }
 
-void Normalization::observe_at(Context& context, const LayerNormOptions& options,
-                               const Tensor& y) const {
-  if (context.observer == nullptr || options.place.empty()) return;
-  observe(context, options.place, "input", rows);
-  observe(context, options.place, "mean", mean);
-  if (context.observer->wants(place_name(options.place, "deviation"))) {
-    Tensor deviation = Tensor::uninitialized(context.arena, DType::f32, mean.shape());
-    const float* inverse = inverse_deviation.data<float>();
-    std::transform(inverse, inverse + deviation.elements(), deviation.data<float>(),
-                   [](float value) { return 1 / value; });
-    context.observer->see(place_name(options.place, "deviation"), deviation);
-  }
-  if (context.observer->wants(place_name(options.place, "normalized"))) {
+void Normalization::observe_at(Context& context, std::string_view place, const Tensor& y) const {
+  if (context.observer == nullptr || place.empty()) return;
+  observe(context, place, "input", rows);
+  observe_statistics(context, place, "mean", mean);
+  observe_inverse(context, place, "deviation", inverse_deviation);
+  if (context.observer->wants(place_name(place, "normalized"))) {
+    const Normalization plain(context, rows, ones_like(context, weight), Value(),
+                              {.epsilon = epsilon, .heads = heads});
     Tensor normalized = Tensor::uninitialized(context.arena, DType::f32, y.shape());
-    Tensor ones = Tensor::uninitialized(context.arena, DType::f32, weight.shape());
-    std::fill_n(ones.data<float>(), ones.elements(), 1.0F);
-    Normalization plain = *this;
-    plain.mean = Tensor::uninitialized(context.arena, DType::f32, mean.shape());
-    plain.inverse_deviation = Tensor::uninitialized(context.arena, DType::f32, mean.shape());
-    kernels::layer_norm_forward(context.execution(), rows.matrix(), ones.data<float>(), nullptr,
-                                options.epsilon, plain.outputs(normalized));
-    context.observer->see(place_name(options.place, "normalized"), normalized);
+    plain.run(context, normalized);
+    context.observer->see(place_name(place, "normalized"), normalized);
   }
-  observe(context, options.place, "output", y);
+  observe(context, place, "output", y);
+}
+
+RmsNormalization::RmsNormalization(Context& context, Tensor normalized_rows,
+                                   const Value& weight_value, const RmsNormOptions& options)
+    : NormalizedRows{.rows = std::move(normalized_rows),
+                     .weight = weight_value.data(),
+                     .heads = options.heads,
+                     .epsilon = options.epsilon,
+                     .d_weight = weight_value.gradient()},
+      weight_offset(options.weight_offset),
+      inverse_root(statistics(context)) {}
+
+kernels::RmsNormOutputs RmsNormalization::outputs(const Tensor& y, int64_t head) const {
+  return {.y = head_of(y, head).matrix(), .inverse_root = head_of_statistics(inverse_root, head)};
+}
+
+void RmsNormalization::run(Context& context, const Tensor& y) const {
+  for (int64_t head = 0; head < heads; ++head) {
+    kernels::rms_norm_forward(context.execution(), head_of(rows, head).matrix(), weight_data(),
+                              epsilon, outputs(y, head));
+  }
+}
+
+void RmsNormalization::add_gradients(Context& context, const Tensor& dy,
+                                     const Tensor& d_rows) const {
+  for (int64_t head = 0; head < heads; ++head) {
+    kernels::rms_norm_backward(
+        context.execution(), head_of(rows, head).matrix(), weight_data(),
+        head_of_statistics(inverse_root, head), head_of(dy, head).matrix(),
+        {.x = matrix_or_none(head_of(d_rows, head)), .weight = sum_or_none(context, d_weight)});
+  }
+}
+
+void RmsNormalization::observe_at(Context& context, std::string_view place, const Tensor& y) const {
+  if (context.observer == nullptr || place.empty()) return;
+  observe(context, place, "input", rows);
+  observe_inverse(context, place, "root_mean_square", inverse_root);
+  if (context.observer->wants(place_name(place, "normalized"))) {
+    const RmsNormalization plain(context, rows, ones_like(context, weight),
+                                 {.epsilon = epsilon, .heads = heads});
+    Tensor normalized = Tensor::uninitialized(context.arena, DType::f32, y.shape());
+    plain.run(context, normalized);
+    context.observer->see(place_name(place, "normalized"), normalized);
+  }
+  observe(context, place, "output", y);
 }
 
 }  // namespace headlight::autograd

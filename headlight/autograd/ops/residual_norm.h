@@ -7,7 +7,7 @@ namespace headlight::autograd {
 
 struct ResidualNorm {
   Value sum;         // x + residual
-  Value normalized;  // layer_norm(sum)
+  Value normalized;  // the norm of sum
 };
 
 // x and residual have one shape (..., C).

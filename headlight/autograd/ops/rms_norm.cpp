@@ -1,0 +1,45 @@
+// rms_norm: rows to a root mean square of 1, then the weight.
+#include "headlight/autograd/ops/rms_norm.h"
+
+#include "headlight/autograd/ops/normalization.h"
+
+namespace headlight::autograd {
+
+using tensor::DType;
+using tensor::Tensor;
+
+Value rms_norm(Context& context, const Value& x, const Value& weight,
+               const RmsNormOptions& options) {
+  check_normalization("rms_norm", x, weight, options);
+  Tensor y = Tensor::uninitialized(context.arena, DType::f32, x.shape());
+  RmsNormalization normalization(context, x.data(), weight, options);
+  normalization.run(context, y);
+  normalization.observe_at(context, options.place, y);
+  if (!recording(context, {&x, &weight})) return Value::leaf(y);
+  auto node = std::make_unique<NormNode<RmsNormalization>>();
+  node->normalization = std::move(normalization);
+  node->d_x = x.gradient();
+  return context.tape->record(std::move(node), y);
+}
+
+ResidualNorm residual_rms_norm(Context& context, const Value& x, const Value& residual,
+                               const Value& weight, const RmsNormOptions& options) {
+  check_normalization("residual_rms_norm", x, weight, options);
+  check_residual("residual_rms_norm", x, residual, options.heads);
+  Tensor sum = Tensor::uninitialized(context.arena, DType::f32, x.shape());
+  Tensor y = Tensor::uninitialized(context.arena, DType::f32, x.shape());
+  RmsNormalization normalization(context, sum, weight, options);
+  kernels::residual_rms_norm_forward(
+      context.execution(), x.data().matrix(), residual.data().matrix(), sum.matrix(),
+      normalization.weight_data(), options.epsilon, normalization.outputs(y));
+  normalization.observe_at(context, options.place, y);
+  if (!recording(context, {&x, &residual, &weight})) return {Value::leaf(sum), Value::leaf(y)};
+  auto node = std::make_unique<ResidualNormNode<RmsNormalization>>();
+  node->normalization = std::move(normalization);
+  node->d_x = x.gradient();
+  node->d_residual = residual.gradient();
+  auto [sum_value, normalized] = context.tape->record(std::move(node), sum, y);
+  return {sum_value, normalized};
+}
+
+}  // namespace headlight::autograd
