@@ -84,7 +84,7 @@ io::Json Bert::config() const {
       {"intermediate_size", config_.intermediate_size},
       {"max_position_embeddings", config_.max_position_embeddings},
       {"type_vocab_size", config_.type_vocab_size},
-      {"hidden_act", activation_name(config_.activation)},
+      {"hidden_act", kernels::name_of(config_.activation)},
       {"layer_norm_eps", short_number(config_.layer_norm_eps)},
       {"hidden_dropout_prob", short_number(config_.dropout)},
       {"attention_probs_dropout_prob", short_number(config_.dropout)}};

@@ -12,15 +12,9 @@ using base::Error;
 using base::ErrorKind;
 using nn::Activation;
 
-struct NamedActivation {
-  std::string_view name;
-  Activation activation;
-};
-constexpr std::array<NamedActivation, 3> kActivations = {
-    {{"relu", Activation::relu}, {"gelu", Activation::gelu}, {"gelu_new", Activation::gelu_tanh}}};
-
-constexpr std::array<std::string_view, 3> kActivationNames = {
-    kActivations[0].name, kActivations[1].name, kActivations[2].name};
+// Those that configurations may name.
+constexpr std::array<Activation, 3> kNamed = {Activation::relu, Activation::gelu,
+                                              Activation::gelu_tanh};
 
 std::string range_text(int64_t least, int64_t most) {
   return "it must be from " + std::to_string(least) + " to " + std::to_string(most);
@@ -121,10 +115,10 @@ std::string_view ConfigReader::choice(std::string_view key,
 }
 
 Activation ConfigReader::activation(std::string_view key, Activation otherwise) const {
-  const std::string_view name = choice(key, kActivationNames, activation_name(otherwise));
-  return std::find_if(kActivations.begin(), kActivations.end(),
-                      [name](const NamedActivation& entry) { return entry.name == name; })
-      ->activation;
+  std::array<std::string_view, kNamed.size()> names;
+  std::ranges::transform(kNamed, names.begin(), kernels::name_of);
+  const std::string_view name = choice(key, names, kernels::name_of(otherwise));
+  return *std::ranges::find(kNamed, name, kernels::name_of);
 }
 
 std::optional<int64_t> ConfigReader::id(std::string_view key, int64_t vocab_size,
@@ -163,13 +157,6 @@ bool any_starts_with(const io::Safetensors& tensors, std::string_view prefix) {
   return std::ranges::any_of(tensors.entries(), [prefix](const io::Safetensors::Entry& entry) {
     return entry.name.starts_with(prefix);
   });
-}
-
-std::string_view activation_name(Activation activation) {
-  return std::find_if(
-             kActivations.begin(), kActivations.end(),
-             [activation](const NamedActivation& entry) { return entry.activation == activation; })
-      ->name;
 }
 
 void write_special_ids(io::Json::Object& config, const SpecialIds& ids) {

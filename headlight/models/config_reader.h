@@ -58,7 +58,6 @@ class ConfigReader {
 
 // Whether a folder's tensors have this prefix.
 bool any_starts_with(const io::Safetensors& tensors, std::string_view prefix);
-std::string_view activation_name(nn::Activation activation);
 // Adds the members that special_ids() reads.
 void write_special_ids(io::Json::Object& config, const SpecialIds& ids);
 // A float as the shortest double that reads back the same, so that 1e-5 is written as 1e-5.

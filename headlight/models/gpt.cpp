@@ -212,7 +212,7 @@ io::Json Gpt::config() const {
                              {"n_layer", config_.n_layer},
                              {"n_head", config_.n_head},
                              {"n_inner", config_.n_inner},
-                             {"activation_function", activation_name(config_.activation)},
+                             {"activation_function", kernels::name_of(config_.activation)},
                              {"embd_pdrop", short_number(config_.dropout)},
                              {"resid_pdrop", short_number(config_.dropout)},
                              {"attn_pdrop", short_number(config_.dropout)},

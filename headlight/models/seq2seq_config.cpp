@@ -137,7 +137,7 @@ io::Json Seq2Seq::config() const {
       {"decoder_ffn_dim", config_.decoder_ffn_dim},
       {"vocab_size", config_.vocab_size},
       {"max_position_embeddings", config_.max_position_embeddings},
-      {"activation_function", activation_name(config_.activation)},
+      {"activation_function", kernels::name_of(config_.activation)},
       {"normalize_before", config_.normalize_before},
       {"final_layer_norm", config_.final_layer_norm},
       {"scale_embedding", config_.scale_embedding},

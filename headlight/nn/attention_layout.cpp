@@ -158,6 +158,8 @@ class StoredAttention {
 
 }  // namespace
 
+std::span<const AttentionLayout> attention_layouts() { return kLayouts; }
+
 const char* name_of(AttentionLayout layout) {
   constexpr const char* kNames[] = {"fused", "gpt2", "d2l", "named", "torch"};
   return kNames[static_cast<size_t>(layout)];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "headlight/nn/multi_head_attention.h"
@@ -17,7 +18,8 @@ enum class AttentionLayout {
   torch,  // in_proj_weight or q_proj_weight ..., in_proj_bias, out_proj: nn.MultiheadAttention
 };
 
-// "fused", "gpt2", "d2l", "named", "torch".
+std::span<const AttentionLayout> attention_layouts();  // all
+// The enumerator's own.
 const char* name_of(AttentionLayout layout);
 std::optional<AttentionLayout> attention_layout(std::string_view name);
 
