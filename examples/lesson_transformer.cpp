@@ -4,12 +4,13 @@
 
 #include "headlight/explain/explain.h"
 #include "headlight/infer/infer.h"
+#include "headlight/recipes/recipes.h"
 
 using namespace headlight;
 
 namespace {
 
-std::string continuation(base::ThreadPool& threads, const explain::WorkedModel& worked,
+std::string continuation(base::ThreadPool& threads, const recipes::WorkedModel& worked,
                          const std::string& text) {
   tensor::Arena arena;
   autograd::Context context{.threads = threads, .arena = arena};
@@ -22,13 +23,13 @@ std::string continuation(base::ThreadPool& threads, const explain::WorkedModel& 
 
 int main() {
   base::ThreadPool threads;
-  const explain::WorkedModel worked = explain::make_worked_model(explain::default_sentences());
-  const explain::SentencePair& pair = worked.sentences.front();
+  const recipes::WorkedModel worked = recipes::make_worked_model(recipes::default_sentences());
+  const recipes::SentencePair& pair = worked.sentences.front();
   std::printf("%s ...\nbefore training: %s\n", pair.source.c_str(),
               continuation(threads, worked, pair.source).c_str());
 
-  const explain::WorkedRecipe recipe;
-  const models::Batch batch = explain::sentence_batch(worked);
+  const recipes::WorkedRecipe recipe;
+  const models::Batch batch = recipes::sentence_batch(worked);
   optim::Optimizer optimizer(worked.model->parameters(), recipe.optimizer);
   tensor::Arena arena;
   for (int64_t step = 0; step < recipe.steps; ++step) {

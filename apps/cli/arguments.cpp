@@ -44,50 +44,6 @@ bool switched_on(const std::string& variable, std::string_view text) {
 
 }  // namespace
 
-void Arguments::set(std::string_view name, GivenValue value) {
-  values_[std::string(name)] = std::move(value);
-}
-
-void Arguments::drop(std::string_view name) {
-  const auto found = values_.find(name);
-  if (found != values_.end()) values_.erase(found);
-}
-
-std::optional<std::string> Arguments::text(std::string_view name) const {
-  const auto found = values_.find(name);
-  if (found == values_.end()) return std::nullopt;
-  return found->second.text;
-}
-
-std::string Arguments::source(std::string_view name) const {
-  const auto found = values_.find(name);
-  return found == values_.end() ? "--" + std::string(name) : found->second.source;
-}
-
-std::optional<int64_t> Arguments::integer(std::string_view name, Range<int64_t> range) const {
-  const auto given = text(name);
-  if (!given) return std::nullopt;
-  return integer_of(source(name), *given, range);
-}
-
-std::optional<double> Arguments::real(std::string_view name, Range<double> range) const {
-  const auto given = text(name);
-  if (!given) return std::nullopt;
-  return real_of(source(name), *given, range);
-}
-
-std::string Arguments::choice(std::string_view name,
-                              std::span<const std::string_view> choices) const {
-  const auto given = text(name);
-  if (!given) return std::string(choices.front());
-  if (std::ranges::find(choices, *given) != choices.end()) return *given;
-  std::string all;
-  for (const std::string_view choice : choices) all.append(all.empty() ? "" : ", ").append(choice);
-  throw Error(
-      ErrorKind::usage, source(name), io::in_quotes(*given),
-      "must be one of " + all + "; the nearest is " + std::string(nearest(*given, choices)));
-}
-
 std::optional<std::string> ArgumentParser::next_word(Arguments& arguments,
                                                      std::span<const Option> known) {
   while (next_ < words_.size()) {
@@ -133,24 +89,6 @@ std::string ArgumentParser::value_of(const Option& option, std::optional<std::st
   return *std::move(attached);
 }
 
-void exclude(Arguments& arguments, std::string_view option, std::string_view other,
-             std::string_view why) {
-  if (!arguments.has(option) || !arguments.has(other)) return;
-  const Level level = arguments.level(option), beside = arguments.level(other);
-  if (level != beside) return arguments.drop(level > beside ? option : other);
-  throw Error(level < Level::file ? ErrorKind::usage : ErrorKind::bad_input,
-              arguments.source(option), "",
-              why.empty() ? "has no meaning with " + arguments.source(other) : std::string(why));
-}
-
-void require_option(Arguments& arguments, std::string_view option, std::string_view needed,
-                    std::string_view what_for) {
-  if (!arguments.has(option) || arguments.has(needed)) return;
-  if (arguments.level(option) != Level::command_line) return arguments.drop(option);
-  throw Error(ErrorKind::usage, arguments.source(option), "",
-              "needs --" + std::string(needed) + ", " + std::string(what_for));
-}
-
 void read_environment(Arguments& arguments, std::span<const Option> known) {
   for (const Option& option : known) {
     if (arguments.has(option.name) || option.name == "help" || option.name == "version") continue;
@@ -161,6 +99,16 @@ void read_environment(Arguments& arguments, std::span<const Option> known) {
     if (is_flag ? switched_on(variable, text) : *text != '\0') {
       arguments.set(option.name, {is_flag ? "" : text, variable, Level::environment});
     }
+  }
+}
+
+std::vector<recipes::HeadName> head_names(const Arguments& arguments, std::string_view option) {
+  const auto names = arguments.text(option);
+  if (!names) return {};
+  try {
+    return recipes::parse_head_names(*names, arguments.source(option));
+  } catch (const Error& error) {
+    throw error.with_kind(ErrorKind::usage);
   }
 }
 

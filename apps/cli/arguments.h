@@ -3,14 +3,13 @@
 // `--name=value` too.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "apps/cli/numbers.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 
@@ -20,39 +19,24 @@ struct Option {
   std::string_view help;
 };
 
-// Where a value comes from, the weightiest first.
-enum class Level { command_line, environment, file, run, preset };
+using recipes::exclude;
+using recipes::fixed_text;
+using recipes::integer_of;
+using recipes::integers_of;
+using recipes::Level;
+using recipes::Range;
+using recipes::require_other;
 
-struct GivenValue {
-  std::string text;
-  std::string source;  // how it was given, for errors: "--threads" or "HEADLIGHT_THREADS"
-  Level level = Level::command_line;
-};
-
-// The values given. Reading one checks it and throws Error(usage).
-class Arguments {
+// The values given on the command line or by environment variables.
+class Arguments : public recipes::GivenValues {
  public:
-  void set(std::string_view name, GivenValue value);
-  // As if it had not been given.
-  void drop(std::string_view name);
-
-  bool has(std::string_view name) const { return values_.contains(name); }
-  std::optional<std::string> text(std::string_view name) const;
-  std::optional<int64_t> integer(std::string_view name, Range<int64_t> range) const;
-  std::optional<double> real(std::string_view name, Range<double> range) const;
-  // One of `choices`, or the first when none is given.
-  std::string choice(std::string_view name, std::span<const std::string_view> choices) const;
-  // How the value was given, or "--name" when it was not.
-  std::string source(std::string_view name) const;
-  // Where it was given; it must have been.
-  Level level(std::string_view name) const { return values_.find(name)->second.level; }
+  Arguments() : GivenValues("--") {}
 
   const std::string& command() const { return command_; }
   void set_command(std::string_view command) { command_ = command; }
 
  private:
   std::string command_;
-  std::map<std::string, GivenValue, std::less<>> values_;
 };
 
 // Takes words off the front of the command line.
@@ -73,20 +57,13 @@ class ArgumentParser {
   bool options_ended_ = false;  // after a lone "--"
 };
 
-// For two options that exclude each other: the one of less weight is dropped, so that what is typed
-// beats a variable. On the same level they contradict each other: throws Error(usage) for `option`,
-// Error(bad_input) when a file says so; `why` is that it has no meaning with the other, unless
-// given.
-void exclude(Arguments& arguments, std::string_view option, std::string_view other,
-             std::string_view why = {});
-// An option that asks for another: without it, what is typed is Error(usage), ended by `what_for`,
-// and a variable is dropped.
-void require_option(Arguments& arguments, std::string_view option, std::string_view needed,
-                    std::string_view what_for);
-
 // HEADLIGHT_<NAME> for each option that the command line left open. For a flag, 1, true, yes and on
 // set it; 0, false, no, off and nothing leave it. There is none for help and version.
 void read_environment(Arguments& arguments, std::span<const Option> known);
+
+// Names of heads with commas between them, "decoder.0.self.3,encoder.1.self.0"; none when the
+// option is not given. Throws Error(usage).
+std::vector<recipes::HeadName> head_names(const Arguments& arguments, std::string_view option);
 
 // A line per option, for help.
 std::string option_table(std::span<const Option> options);

@@ -56,8 +56,8 @@ std::optional<nn::AttentionLayout> layout_of(const Arguments& arguments) {
 }
 
 void settle_additive(Arguments& arguments) {
-  require_option(arguments, "scoring", "weights",
-                 "which holds W_q.weight, W_k.weight and w_v.weight");
+  require_other(arguments, "scoring", "weights",
+                "which holds W_q.weight, W_k.weight and w_v.weight");
   for (const char* option : {"scale", "softcap", "layout"}) {
     exclude(arguments, option, "scoring", "has no meaning with --scoring additive");
   }
@@ -74,9 +74,9 @@ void settle_attend_options(Arguments& arguments) {
     throw Error(ErrorKind::usage, "--query", "",
                 "is missing: a file of queries, e.g. headlight attend --query x.npy");
   }
-  require_option(arguments, "grads", "grad-out", "the gradient of the output to go back from");
-  require_option(arguments, "grad-out", "grads", "where the gradients go");
-  require_option(arguments, "layout", "weights", "whose layout it is");
+  require_other(arguments, "grads", "grad-out", "the gradient of the output to go back from");
+  require_other(arguments, "grad-out", "grads", "where the gradients go");
+  require_other(arguments, "layout", "weights", "whose layout it is");
   if (arguments.text("scoring") == "additive") settle_additive(arguments);
 }
 

@@ -8,10 +8,10 @@
 #include <iterator>
 
 #include "apps/cli/bench_work.h"
-#include "apps/cli/numbers.h"
 #include "apps/cli/program.h"
 #include "apps/cli/words.h"
 #include "headlight/io/io.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 namespace {

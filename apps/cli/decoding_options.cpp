@@ -6,7 +6,7 @@ namespace headlight::cli {
 std::optional<infer::SearchOptions> read_search_options(Arguments& arguments) {
   constexpr int64_t kMostBeams = 1024;
   constexpr double kMostPenalty = 100;
-  require_option(arguments, "length-penalty", "beam", "whose scores it is for");
+  require_other(arguments, "length-penalty", "beam", "whose scores it is for");
   const auto length_penalty =
       arguments.real("length-penalty", {-kMostPenalty, kMostPenalty}).value_or(1);
   const auto beams = arguments.integer("beam", {1, kMostBeams});

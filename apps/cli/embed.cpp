@@ -1,7 +1,8 @@
 // `headlight embed`: sentence vectors of an encoder.
-#include "apps/cli/model_tokenizer.h"
+#include "apps/cli/program.h"
 #include "apps/cli/text_lines.h"
 #include "headlight/infer/infer.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 namespace {
@@ -41,7 +42,7 @@ void print(Session& session, const std::string& text, const std::vector<float>& 
 
 void run_embed(Session& session) {
   TextLines lines(session.arguments);
-  const LoadedModel loaded = load_model_argument(session);
+  const recipes::LoadedModel loaded = load_model(session);
   const models::Model& model = *loaded.model;
   if (!model.capabilities().embeds) {
     throw Error(ErrorKind::bad_input, "embed", loaded.folder,
@@ -49,7 +50,7 @@ void run_embed(Session& session) {
                     models::known_architectures().types_that({&models::Capabilities::embeds}) +
                     ") gives sentence vectors");
   }
-  const text::Tokenizer tokenizer = need_tokenizer(session, loaded);
+  const text::Tokenizer tokenizer = recipes::need_tokenizer(session.files, loaded);
   const EncodeLine encode = [&](const std::string& line, const std::string& place) {
     auto ids = encode_line("embed", tokenizer, model, line, place, {.framed = true});
     if (ids.empty()) throw Error(ErrorKind::bad_input, "embed", place, "has no tokens");

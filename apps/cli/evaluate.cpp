@@ -4,12 +4,9 @@
 #include <cmath>
 
 #include "apps/cli/decoding_options.h"
-#include "apps/cli/exact_match.h"
-#include "apps/cli/model_tokenizer.h"
-#include "apps/cli/numbers.h"
 #include "apps/cli/program.h"
-#include "apps/cli/train_settings.h"
 #include "headlight/infer/infer.h"
+#include "headlight/recipes/recipes.h"
 #include "headlight/train/train.h"
 
 namespace headlight::cli {
@@ -39,7 +36,7 @@ constexpr Option kEvaluateOptions[] = {
 
 struct Evaluation {
   Session& session;
-  LoadedModel loaded;
+  recipes::LoadedModel loaded;
   base::ThreadPool threads;
   tensor::Arena arena = {};
   io::Json::Object facts = {};
@@ -58,7 +55,7 @@ struct Evaluation {
   }
 
   void on_text() {
-    const text::Tokenizer tokenizer = need_tokenizer(session, loaded);
+    const text::Tokenizer tokenizer = recipes::need_tokenizer(session.files, loaded);
     const std::string path = *session.arguments.text("data");
     data::TokenStream tokens = data::tokenize(tokenizer, read_data(), path);
     data::ValidationWindows windows(tokens, model().context_length(), path);
@@ -67,7 +64,7 @@ struct Evaluation {
   }
 
   void on_pairs() {
-    const text::Tokenizer tokenizer = need_tokenizer(session, loaded);
+    const text::Tokenizer tokenizer = recipes::need_tokenizer(session.files, loaded);
     const std::string path = *session.arguments.text("data");
     const std::vector<data::Pair> pairs = data::parse_pairs(read_data(), path);
     data::PairSet set = data::encode_pairs(tokenizer, tokenizer, pairs, path);
@@ -129,19 +126,20 @@ struct Evaluation {
                       " tokens, the model " + std::to_string(model().source_vocab_size()));
     }
     add_loss(*train::generated_task(*task, 1, 0, 500));
-    for (auto& fact : exact_match(threads, model(), *task)) facts.push_back(std::move(fact));
+    for (auto& fact : recipes::exact_match_json(recipes::exact_match(threads, model(), *task)))
+      facts.push_back(std::move(fact));
   }
 };
 
 std::string task_of(const Session& session, const models::Model& model) {
-  if (session.arguments.has("task")) return session.arguments.choice("task", kTasks);
+  if (session.arguments.has("task")) return session.arguments.choice("task", recipes::kTasks);
   return model.type() == "headlight-seq2seq" ? "translate" : "lm";
 }
 
 // What can be seen before a model is read.
 void settle_evaluation(Arguments& arguments) {
-  const std::string task = arguments.has("task") ? arguments.choice("task", kTasks) : "";
-  const bool makes_data = !task.empty() && is_generated_task(task);
+  const std::string task = arguments.has("task") ? arguments.choice("task", recipes::kTasks) : "";
+  const bool makes_data = !task.empty() && recipes::is_generated_task(task);
   if (makes_data) {
     for (const std::string_view option : {"data", "encoding"})
       exclude(arguments, option, "task", "task " + task + " makes its own data");
@@ -164,11 +162,11 @@ void check_model(const models::Model& model, const std::string& task, const std:
 
 void run_evaluate(Session& session) {
   settle_evaluation(session.arguments);
-  Evaluation evaluation{session, load_model_argument(session), base::ThreadPool(session.threads)};
+  Evaluation evaluation{session, load_model(session), base::ThreadPool(session.threads)};
   const std::string task = task_of(session, evaluation.model());
   check_model(evaluation.model(), task, evaluation.loaded.folder);
   const bool has_beam = session.arguments.has("beam");
-  if (has_beam && task != "translate" && session.arguments.level("beam") == Level::command_line) {
+  if (has_beam && task != "translate" && session.arguments.level("beam") == Level::request) {
     throw Error(ErrorKind::bad_input, session.arguments.source("beam"), "",
                 "has no meaning for task " + task + ", which the model is for");
   }

@@ -47,7 +47,8 @@ void run_explain(Session& session) {
     return write_report(work, report);
   }
   report.add(explain_run(work, nullptr), "message.before_training", nullptr);
-  const WorkedTraining training = train_worked_model(threads, *work.subject.worked);
+  const recipes::WorkedTraining training =
+      recipes::train_worked_model(threads, *work.subject.worked);
   report.tell_training(training);
   report.add(explain_run(work, &training), "message.after_training", &training);
   write_report(work, report);

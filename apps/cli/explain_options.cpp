@@ -89,7 +89,7 @@ void read_worked(const Session& session, ExplainOptions& options) {
             "is for the small worked model: leave MODEL out, or the option");
   }
   constexpr int64_t kMost = 1024;
-  explain::WorkedModelOptions& worked = options.worked;
+  recipes::WorkedModelOptions& worked = options.worked;
   worked.heads = arguments.integer("heads", {1, kMost}).value_or(worked.heads);
   worked.head_width = arguments.integer("head-width", {1, kMost}).value_or(worked.head_width);
   worked.width = arguments.integer("width", {2, kMost}).value_or(worked.width);

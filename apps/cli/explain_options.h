@@ -26,7 +26,7 @@ struct ExplainOptions {
   bool has_model = false;
   std::optional<std::string> sentences;  // a file
   std::optional<std::string> weights;    // a file
-  explain::WorkedModelOptions worked;
+  recipes::WorkedModelOptions worked;
   bool train = false;
   bool backward = false;
   std::set<std::string> variants;  // keys of those asked for: "scale.width", "norm.pre"

@@ -151,7 +151,7 @@ Json texts_json() {
   return all;
 }
 
-Json sentence_json(const explain::SentencePair& pair) {
+Json sentence_json(const recipes::SentencePair& pair) {
   return Json::Object{{"source", pair.source}, {"target", pair.target}};
 }
 

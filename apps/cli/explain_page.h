@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/embedded.h"
 #include "headlight/explain/explain.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 
@@ -17,7 +17,7 @@ const std::vector<base::EmbeddedFile>& page_files();
 struct PageOptions {
   std::string language = "en";                        // to begin with; the page has all of them
   std::string text;                                   // the sentence that is walked through
-  std::vector<explain::SentencePair> sentences = {};  // the data set, where there is one
+  std::vector<recipes::SentencePair> sentences = {};  // the data set, where there is one
   std::set<std::string> variants = {};                // keys of those that are shown at once
   std::vector<double> losses = {};                    // of the training's steps
   std::string place = {};                             // to open at, as in the page's links

@@ -152,7 +152,7 @@ std::string place_on_page(const ExplainOptions& options, const Trace& trace) {
 std::string introduction(const Explaining& work) {
   const Catalogue& catalogue = work.catalogue;
   const Terminal terminal = terminal_of_output();
-  const explain::WorkedModelOptions& worked = work.options.worked;
+  const recipes::WorkedModelOptions& worked = work.options.worked;
   std::string text = work.subject.worked
                          ? catalogue.text("message.worked_model",
                                           {{"width", std::to_string(worked.width)},
@@ -255,7 +255,7 @@ Report::Report(const Explaining& work)
              .variants = work.options.variants,
              .version = HEADLIGHT_VERSION}) {}
 
-void Report::add(Explained run, const char* heading, const WorkedTraining* training) {
+void Report::add(Explained run, const char* heading, const recipes::WorkedTraining* training) {
   switch (work_.options.format) {
     case ExplainFormat::text:
       if (text_.empty()) text_ = introduction(work_);
@@ -281,7 +281,7 @@ void Report::add(Explained run, const char* heading, const WorkedTraining* train
   }
 }
 
-void Report::tell_training(const WorkedTraining& training) {
+void Report::tell_training(const recipes::WorkedTraining& training) {
   const Catalogue& catalogue = work_.catalogue;
   text_ += wrapped(catalogue.text("message.trained",
                                   {{"steps", std::to_string(training.steps)},

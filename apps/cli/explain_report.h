@@ -14,8 +14,8 @@ class Report {
   explicit Report(const Explaining& work);
 
   // `heading`: a key of the catalogue, where there are several runs; null: none.
-  void add(Explained run, const char* heading, const WorkedTraining* training);
-  void tell_training(const WorkedTraining& training);
+  void add(Explained run, const char* heading, const recipes::WorkedTraining* training);
+  void tell_training(const recipes::WorkedTraining& training);
   void write(base::Output& output);
 
  private:

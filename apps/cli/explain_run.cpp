@@ -104,7 +104,7 @@ void check_shown_memory(const Explaining& work, const Trace& trace) {
                      "; --layers takes fewer layers");
 }
 
-Explained explain_run(const Explaining& work, const WorkedTraining* training) {
+Explained explain_run(const Explaining& work, const recipes::WorkedTraining* training) {
   const models::Model& model = work.subject.model();
   check_layers(work);
   Explained run{
@@ -118,7 +118,7 @@ Explained explain_run(const Explaining& work, const WorkedTraining* training) {
   run.says = work.subject.says(work.threads);
   if (work.subject.input.batch.targets.defined() && model.has_logits()) run.loss = loss_of(work);
   if (work.options.backward) {
-    const explain::WorkedRecipe recipe;
+    const recipes::WorkedRecipe recipe;
     explain::BackwardOptions options{.optimizer = recipe.optimizer};
     options.optimizer.learning_rate = recipe.schedule.learning_rate;
     if (training != nullptr) {

@@ -36,7 +36,7 @@ int64_t layer_count(const models::Model& model);
 std::set<int64_t> layers_shown(const Explaining& work);
 
 // `training`: the one that has just ended, from which the next step would go on; null: none.
-Explained explain_run(const Explaining& work, const WorkedTraining* training);
+Explained explain_run(const Explaining& work, const recipes::WorkedTraining* training);
 
 // The forms of a tensor in the variants that are asked for: "variant.scale.none.logits"; not where
 // the model's own way is asked for.

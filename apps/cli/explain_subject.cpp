@@ -3,18 +3,18 @@
 
 #include <algorithm>
 
-#include "apps/cli/model_tokenizer.h"
 #include "headlight/data/data.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 namespace {
 
 using base::Error;
 using base::ErrorKind;
-using explain::SentencePair;
+using recipes::SentencePair;
 
 std::vector<SentencePair> data_set(const Session& session, const ExplainOptions& options) {
-  if (!options.sentences) return explain::default_sentences();
+  if (!options.sentences) return recipes::default_sentences();
   const std::string text = text::read_text(session.files, *options.sentences,
                                            session.arguments.text("encoding").value_or(""));
   std::vector<SentencePair> sentences;
@@ -49,7 +49,7 @@ void check_words(const Subject& subject, const char* which, const std::string& t
 // a copy of them.
 void check_worked_memory(const Session& session, const ExplainOptions& options,
                          const std::vector<SentencePair>& sentences) {
-  const int64_t parameters = explain::parameter_count(sentences, options.worked);
+  const int64_t parameters = recipes::parameter_count(sentences, options.worked);
   const double copies = options.train || options.backward ? 7 : 2;
   base::check_memory(session.files, copies * sizeof(float) * static_cast<double>(parameters),
                      "worked model", std::to_string(parameters) + " parameters",
@@ -57,7 +57,7 @@ void check_worked_memory(const Session& session, const ExplainOptions& options,
 }
 
 void load_weights(const Session& session, const std::string& path,
-                  const explain::WorkedModel& worked) {
+                  const recipes::WorkedModel& worked) {
   const io::Safetensors tensors = io::open_safetensors(session.files, path);
   worked.model->load_state(models::read_state(tensors), path);
 }
@@ -76,15 +76,15 @@ Subject worked_subject(const Session& session, const ExplainOptions& options) {
     subject.target = known->target;
   }
   check_worked_memory(session, options, sentences);
-  subject.worked = explain::make_worked_model(std::move(sentences), options.worked);
+  subject.worked = recipes::make_worked_model(std::move(sentences), options.worked);
   if (options.weights) load_weights(session, *options.weights, *subject.worked);
   return subject;
 }
 
 Subject loaded_subject(const Session& session, const ExplainOptions& options) {
-  LoadedModel loaded = load_model_argument(session);
+  recipes::LoadedModel loaded = load_model(session);
   Subject subject{.name = session.arguments.text("model").value(),
-                  .loaded_tokenizer = need_tokenizer(session, loaded),
+                  .loaded_tokenizer = recipes::need_tokenizer(session.files, loaded),
                   .text = options.text,
                   .target = options.target,
                   .special = options.special};
@@ -96,7 +96,7 @@ Subject loaded_subject(const Session& session, const ExplainOptions& options) {
 
 std::optional<std::string> Subject::says(base::ThreadPool& threads) const {
   if (model().type() != "headlight-seq2seq") return std::nullopt;
-  return continuation_of(threads, model(), tokenizer(), text, {.special = special});
+  return recipes::continuation_of(threads, model(), tokenizer(), text, {.special = special});
 }
 
 Subject make_subject(const Session& session, const ExplainOptions& options) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apps/cli/explain_options.h"
-#include "apps/cli/worked_training.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 
@@ -15,7 +15,7 @@ struct Subject {
   std::string name;  // of the model; empty: the worked one
   std::unique_ptr<models::Model> loaded = {};
   std::optional<text::Tokenizer> loaded_tokenizer = {};
-  std::optional<explain::WorkedModel> worked = {};
+  std::optional<recipes::WorkedModel> worked = {};
   explain::Input input = {};
   std::string text = {};
   std::optional<std::string> target = {};
@@ -25,8 +25,8 @@ struct Subject {
   const text::Tokenizer& tokenizer() const {
     return worked ? worked->tokenizer : *loaded_tokenizer;
   }
-  std::vector<explain::SentencePair> sentences() const {
-    return worked ? worked->sentences : std::vector<explain::SentencePair>();
+  std::vector<recipes::SentencePair> sentences() const {
+    return worked ? worked->sentences : std::vector<recipes::SentencePair>();
   }
   // What it says by itself after the text; nothing for models that do not continue a source.
   std::optional<std::string> says(base::ThreadPool& threads) const;

@@ -15,7 +15,7 @@
 #include "apps/cli/explain_page.h"
 #include "apps/cli/language.h"
 #include "apps/cli/walk.h"
-#include "apps/cli/worked_training.h"
+#include "headlight/recipes/recipes.h"
 
 extern char** environ;
 
@@ -89,7 +89,7 @@ class FirstMinute {
         catalogue_(Catalogue::of(chosen_language(session.arguments))),
         terminal_(terminal_of_output()),
         threads_(session.threads),
-        worked_(explain::make_worked_model(explain::default_sentences(),
+        worked_(recipes::make_worked_model(recipes::default_sentences(),
                                            {.heads = 2, .seed = session.seed})),
         page_({.language = std::string(catalogue_.language()),
                .text = pair().source,
@@ -99,7 +99,7 @@ class FirstMinute {
   void run() {
     say("first.intro");
     session_.output.write("\n");
-    for (const explain::SentencePair& one : worked_.sentences) {
+    for (const recipes::SentencePair& one : worked_.sentences) {
       session_.output.write("  " + one.source + " → " + one.target + "\n");
     }
     session_.output.write("\n");
@@ -113,9 +113,9 @@ class FirstMinute {
   }
 
  private:
-  const explain::SentencePair& pair() const { return worked_.sentences.front(); }
+  const recipes::SentencePair& pair() const { return worked_.sentences.front(); }
   std::string continuation() {
-    return continuation_of(threads_, *worked_.model, worked_.tokenizer, pair().source);
+    return recipes::continuation_of(threads_, *worked_.model, worked_.tokenizer, pair().source);
   }
   Trace trace() {
     const explain::Input input = explain::make_input(
@@ -145,8 +145,8 @@ class FirstMinute {
     std::vector<std::vector<std::string>> lines = {{catalogue_.text("label.step"),
                                                     catalogue_.text("label.loss"),
                                                     catalogue_.text("label.continuation")}};
-    const WorkedTraining training =
-        train_worked_model(threads_, worked_, [&](int64_t step, double loss) {
+    const recipes::WorkedTraining training =
+        recipes::train_worked_model(threads_, worked_, [&](int64_t step, double loss) {
           if (std::ranges::find(kShown, step) == kShown.end()) return;
           lines.push_back({std::to_string(step), catalogue_.number(loss, 3), continuation()});
         });
@@ -181,7 +181,7 @@ class FirstMinute {
   const Catalogue& catalogue_;
   Terminal terminal_;
   base::ThreadPool threads_;
-  explain::WorkedModel worked_;
+  recipes::WorkedModel worked_;
   Page page_;
 };
 

@@ -1,10 +1,11 @@
 // `headlight forward`: a model on ids, with logits, loss, gradients and every intermediate.
 #include "apps/cli/forward_run.h"
 #include "apps/cli/interruption.h"
-#include "apps/cli/model_argument.h"
 #include "apps/cli/places.h"
 #include "apps/cli/print_array.h"
+#include "apps/cli/program.h"
 #include "apps/cli/words.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 namespace {
@@ -42,9 +43,9 @@ ForwardOptions read_options(Arguments& arguments) {
     throw Error(ErrorKind::usage, "--ids", "",
                 "is missing: a file of ids, e.g. headlight forward MODEL --ids ids.npy");
   }
-  require_option(arguments, "grads", "targets", "from which the loss follows");
-  require_option(arguments, "only", "trace", "the file that they go to");
-  require_option(arguments, "source-lens", "source-ids", "whose lengths they are");
+  require_other(arguments, "grads", "targets", "from which the loss follows");
+  require_other(arguments, "only", "trace", "the file that they go to");
+  require_other(arguments, "source-lens", "source-ids", "whose lengths they are");
   ForwardOptions options;
   options.ids = array_place(arguments, "ids").value();
   options.source_ids = array_place(arguments, "source-ids");
@@ -56,7 +57,7 @@ ForwardOptions read_options(Arguments& arguments) {
   if (const auto only = arguments.text("only")) {
     for (const std::string& name : split_words(*only, ',')) options.only.insert(name);
   }
-  options.heads_off = heads_of(arguments, "heads-off");
+  options.heads_off = head_names(arguments, "heads-off");
   return options;
 }
 
@@ -93,7 +94,7 @@ void forward(Session& session) {
   check_outputs(session.files, session.arguments,
                 {.inputs = {"ids", "source-ids", "source-lens", "targets"},
                  .outputs = {"logits", "trace", "grads"}});
-  const LoadedModel loaded = load_model_argument(session);
+  const recipes::LoadedModel loaded = load_model(session);
   if (loaded.model->type() == "headlight-seq2seq" && !options.source_ids) {
     throw Error(ErrorKind::bad_input, "--source-ids", "",
                 "is missing: the model is an encoder-decoder, which reads a source");

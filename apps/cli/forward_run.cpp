@@ -86,7 +86,7 @@ ForwardInputs read_forward_inputs(base::FileSystem& files, const ForwardOptions&
 
 ForwardResult run_forward(base::ThreadPool& threads, const ForwardOptions& options,
                           const ForwardInputs& inputs, models::Model& model) {
-  HeadsOff heads_off(options.heads_off, model);
+  recipes::HeadsOff heads_off(options.heads_off, model, "--heads-off");
   tensor::Arena arena;
   autograd::Tape tape;
   NamedTrace trace(options.only);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/heads_off.h"
 #include "headlight/io/io.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 
@@ -20,7 +20,7 @@ struct ForwardOptions {
   std::optional<std::string> grads;
   std::optional<std::string> trace;
   std::set<std::string> only;
-  std::vector<HeadName> heads_off;
+  std::vector<recipes::HeadName> heads_off;
 
   // Where nothing else is asked for, logits are what the command is for.
   bool prints_logits() const { return !logits && !targets && !trace; }

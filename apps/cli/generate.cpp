@@ -2,9 +2,9 @@
 #include <limits>
 
 #include "apps/cli/decoding_options.h"
-#include "apps/cli/heads_off.h"
-#include "apps/cli/model_tokenizer.h"
+#include "apps/cli/program.h"
 #include "apps/cli/standard_input.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 namespace {
@@ -53,7 +53,7 @@ struct GenerateSettings {
   int64_t max_new_tokens = 200;
   infer::SamplingOptions sampling;
   std::optional<infer::SearchOptions> search;
-  std::vector<HeadName> heads_off;
+  std::vector<recipes::HeadName> heads_off;
 };
 
 infer::SamplingOptions read_sampling(const Arguments& arguments, uint64_t seed) {
@@ -88,7 +88,7 @@ GenerateSettings read_settings(const Session& session) {
   settings.max_new_tokens = read_token_limit(arguments).value_or(settings.max_new_tokens);
   settings.sampling = read_sampling(arguments, session.seed);
   settings.search = read_search_options(arguments);
-  settings.heads_off = heads_of(arguments, "heads-off");
+  settings.heads_off = head_names(arguments, "heads-off");
   return settings;
 }
 
@@ -182,17 +182,17 @@ void print_as_it_comes(Session& session, autograd::Context& context, const Gener
 
 void run_generate(Session& session) {
   const GenerateSettings settings = read_settings(session);
-  const LoadedModel loaded = load_model_argument(session);
+  const recipes::LoadedModel loaded = load_model(session);
   if (loaded.model->type() != "gpt2") {
     throw Error(ErrorKind::bad_input, "generate", loaded.folder,
                 "the model is a " + std::string(loaded.model->type()) +
                     ", only a gpt2 continues a prompt; `headlight translate` and `headlight "
                     "embed` are for others");
   }
-  HeadsOff heads_off(settings.heads_off, *loaded.model);
-  const auto tokenizer = settings.prompt_ids
-                             ? find_tokenizer(session, loaded)
-                             : need_tokenizer(session, loaded, "; --prompt-ids needs none");
+  recipes::HeadsOff heads_off(settings.heads_off, *loaded.model, "--heads-off");
+  const auto tokenizer = settings.prompt_ids ? recipes::find_tokenizer(session.files, loaded)
+                                             : recipes::need_tokenizer(session.files, loaded,
+                                                                       "; --prompt-ids needs none");
   Generating work{.settings = settings,
                   .model = *loaded.model,
                   .tokenizer = tokenizer ? &*tokenizer : nullptr,

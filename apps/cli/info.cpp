@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <map>
 
-#include "apps/cli/embedded.h"
-#include "apps/cli/model_argument.h"
+#include "apps/cli/program.h"
 #include "headlight/io/io.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 namespace {
@@ -50,7 +50,7 @@ std::string tokenizer_in(base::FileSystem& files, const std::string& folder) {
   return "";
 }
 
-Information information_on(base::FileSystem& files, const LoadedModel& loaded) {
+Information information_on(base::FileSystem& files, const recipes::LoadedModel& loaded) {
   models::Model& model = *loaded.model;
   Information information{.config = model.config(),
                           .type = std::string(model.type()),
@@ -125,7 +125,7 @@ std::string text_of(const Information& information) {
 
 // What comes with the program, when no MODEL is named.
 void list_embedded(Session& session) {
-  const std::vector<std::string> names = embedded_models();
+  const std::vector<std::string> names = recipes::embedded_models();
   if (session.json) {
     io::Json::Array models;
     for (const std::string& name : names) models.emplace_back(name);
@@ -140,7 +140,7 @@ void run_info(Session& session) {
     list_embedded(session);
     return;
   }
-  const Information information = information_on(session.files, load_model_argument(session));
+  const Information information = information_on(session.files, load_model(session));
   session.output.write(session.json ? io::json_text(json_of(information)) + "\n"
                                     : text_of(information));
 }

@@ -4,8 +4,8 @@
 
 #include "apps/cli/lesson.h"
 #include "apps/cli/walk.h"
-#include "apps/cli/worked_training.h"
 #include "headlight/nn/nn.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 namespace {
@@ -46,7 +46,7 @@ ShownStep identity_heads(LessonRoom& room) {
   return step;
 }
 
-double cosine_of(const explain::WorkedModel& worked, const std::string& first,
+double cosine_of(const recipes::WorkedModel& worked, const std::string& first,
                  const std::string& second) {
   const Tensor table = worked.model->state().at("shared.weight");
   const auto row = [&](const std::string& word) {
@@ -67,9 +67,9 @@ double cosine_of(const explain::WorkedModel& worked, const std::string& first,
 
 std::vector<ShownStep> transformer_lesson(LessonRoom& room) {
   const Catalogue& catalogue = room.catalogue;
-  const explain::WorkedModel worked =
-      explain::make_worked_model(explain::default_sentences(), {.seed = room.seed});
-  const explain::SentencePair& pair = worked.sentences.front();
+  const recipes::WorkedModel worked =
+      recipes::make_worked_model(recipes::default_sentences(), {.seed = room.seed});
+  const recipes::SentencePair& pair = worked.sentences.front();
   const explain::Input input = explain::make_input(*worked.model, worked.tokenizer,
                                                    {.text = pair.source, .target = pair.target});
   const explain::Trace trace = explain::trace_model(room.threads, *worked.model, input);
@@ -87,11 +87,11 @@ std::vector<ShownStep> transformer_lesson(LessonRoom& room) {
 
   ShownStep& learned = steps.emplace_back(lesson_step(room, "transformer", 14));
   const std::string before =
-      continuation_of(room.threads, *worked.model, worked.tokenizer, pair.source);
+      recipes::continuation_of(room.threads, *worked.model, worked.tokenizer, pair.source);
   const double far = cosine_of(worked, "win", "die");
-  const WorkedTraining training = train_worked_model(room.threads, worked);
+  const recipes::WorkedTraining training = recipes::train_worked_model(room.threads, worked);
   const std::string after =
-      continuation_of(room.threads, *worked.model, worked.tokenizer, pair.source);
+      recipes::continuation_of(room.threads, *worked.model, worked.tokenizer, pair.source);
   const double near = cosine_of(worked, "win", "die");
   learned.afterwards = {
       catalogue.text("first.random", {{"words", before}}),

@@ -7,12 +7,12 @@
 #include <new>
 #include <optional>
 
-#include "apps/cli/embedded.h"
 #include "apps/cli/first_minute.h"
 #include "apps/cli/interruption.h"
 #include "apps/cli/words.h"
 #include "headlight/io/io.h"
 #include "headlight/kernels/kernels.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 namespace {
@@ -159,7 +159,7 @@ void run_command(Request& request, StandardOutput& output) {
   const auto seed = arguments.integer("seed", {0, INT64_MAX}).value_or(0);
   arguments.choice("lang", kLanguages);
   if (const auto simd = arguments.text("simd")) kernels::limit_simd(*simd);
-  FilesWithEmbedded files;
+  recipes::FilesWithEmbedded files;
   Session session{.arguments = arguments,
                   .output = output,
                   .files = files,
@@ -197,6 +197,10 @@ int exit_code(ErrorKind kind) {
 }
 
 }  // namespace
+
+recipes::LoadedModel load_model(const Session& session) {
+  return recipes::load_named_model(session.files, session.arguments.text("model").value());
+}
 
 int run_program(int argc, char** argv) {
   prepare_process();

@@ -51,6 +51,9 @@ extern const Command kEmbed;
 extern const Command kExplain;
 extern const Command kLesson;
 
+// The model that the command's operand MODEL names.
+recipes::LoadedModel load_model(const Session& session);
+
 // Never throws; returns the exit code.
 int run_program(int argc, char** argv);
 

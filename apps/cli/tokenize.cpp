@@ -1,8 +1,8 @@
 // `headlight tokenize`: from a text to tokens, and back.
-#include "apps/cli/embedded.h"
 #include "apps/cli/program.h"
 #include "apps/cli/standard_input.h"
 #include "headlight/io/io.h"
+#include "headlight/recipes/recipes.h"
 #include "headlight/text/text.h"
 
 namespace headlight::cli {
@@ -61,8 +61,8 @@ void run_tokenize(Session& session) {
   if (const auto list = arguments.text("decode")) {
     ids = integers_of(arguments.source("decode"), *list, {0, INT64_MAX});
   }
-  const text::Tokenizer tokenizer =
-      text::load_tokenizer(session.files, model_folder(session.files, *arguments.text("model")));
+  const text::Tokenizer tokenizer = text::load_tokenizer(
+      session.files, recipes::model_folder(session.files, *arguments.text("model")));
   if (arguments.has("decode")) {
     const std::string text = tokenizer.decode(ids);
     io::Json::Object result = document(tokenizer, ids);

@@ -4,13 +4,11 @@
 #include <exception>
 #include <optional>
 
-#include "apps/cli/exact_match.h"
 #include "apps/cli/interruption.h"
 #include "apps/cli/program.h"
-#include "apps/cli/run_lock.h"
 #include "apps/cli/train_report.h"
-#include "apps/cli/train_setup.h"
 #include "headlight/infer/infer.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 namespace {
@@ -64,7 +62,7 @@ void check_writable(base::FileSystem& files, const std::string& folder) {
 }
 
 // All that is known before the first step; run.json first, by which the folder is known.
-void begin_folder(Session& session, const std::string& folder, const TrainSetup& setup,
+void begin_folder(Session& session, const std::string& folder, const recipes::TrainSetup& setup,
                   io::Json run) {
   const Uninterrupted files_are_written;
   base::make_directories(session.files, folder);
@@ -73,7 +71,7 @@ void begin_folder(Session& session, const std::string& folder, const TrainSetup&
   if (setup.tokenizer) setup.tokenizer->save(session.files, folder);
 }
 
-void check_data(const io::Json& before, const TrainSetup& setup, const std::string& path) {
+void check_data(const io::Json& before, const recipes::TrainSetup& setup, const std::string& path) {
   const io::Json* sum = before.find("data_sum");
   if (sum != nullptr && sum->text() && *sum->text() == setup.data_sum) return;
   throw Error(ErrorKind::bad_input, path, "data_sum",
@@ -95,13 +93,15 @@ void check_not_past(Session& session, const std::string& folder, int64_t max_ite
 
 class Training {
  public:
-  Training(Session& session, const TrainSettings& settings, TrainSetup& setup, std::string folder)
+  Training(Session& session, const recipes::TrainSettings& settings, recipes::TrainSetup& setup,
+           std::string folder)
       : session_(session),
         settings_(settings),
         setup_(setup),
         folder_(std::move(folder)),
         threads_(session.threads),
-        trainer_(threads_, *setup.model, *setup.task, trainer_options(settings, *setup.model)),
+        trainer_(threads_, *setup.model, *setup.task,
+                 recipes::trainer_options(settings, *setup.model)),
         checkpoints_(session.files, folder_) {}
 
   void run() {
@@ -202,15 +202,16 @@ class Training {
                            {"best_step", progress.best_step}};
     if (setup_.generated) {
       const auto best = models::load_model(session_.files, folder_);
-      for (auto& fact : exact_match(threads_, *best, *setup_.generated))
+      for (auto& fact :
+           recipes::exact_match_json(recipes::exact_match(threads_, *best, *setup_.generated)))
         facts.push_back(std::move(fact));
     }
     return facts;
   }
 
   Session& session_;
-  const TrainSettings& settings_;
-  TrainSetup& setup_;
+  const recipes::TrainSettings& settings_;
+  recipes::TrainSetup& setup_;
   std::string folder_;
   base::ThreadPool threads_;
   train::Trainer trainer_;
@@ -220,26 +221,42 @@ class Training {
 void run_train(Session& session) {
   const auto folder = session.arguments.text("out");
   if (!folder) throw Error(ErrorKind::usage, "--out", "", "is missing: --out DIR");
-  std::optional<RunLock> lock(*folder);
+  std::optional<recipes::RunLock> lock(std::in_place, *folder, "--out");
   const auto before = earlier_run(session, *folder, session.arguments.has("resume"));
-  const TrainSettings settings =
-      read_train_settings(session.arguments, session.files, before ? &*before : nullptr);
-  const io::Json run = settings_json(settings);
+  const recipes::TrainSettings settings =
+      recipes::read_train_settings(session.arguments, session.files, before ? &*before : nullptr);
+  const io::Json run = recipes::settings_json(settings);
   if (before) {
-    check_unchanged(*before, run, run_file(*folder));
+    recipes::check_unchanged(*before, run, run_file(*folder));
     check_not_past(session, *folder, settings.max_iters);
   }
   check_writable(session.files, *folder);
-  TrainSetup setup = make_train_setup(session.files, settings);
+  recipes::TrainSetup setup = recipes::make_train_setup(session.files, settings);
   if (before) check_data(*before, setup, run_file(*folder));
   begin_folder(session, *folder, setup, run);
-  if (!before) lock.emplace(*folder);  // it may be new
+  if (!before) lock.emplace(*folder, "--out");  // it may be new
   Training(session, settings, setup, *folder).run();
 }
 
 }  // namespace
 
-const Command kTrain = {"train", "train a model on your own data", kTrainExamples, kTrainOptions,
+// The options that say how a run is run, and the keys'.
+constexpr Option kRunOptions[] = {
+    {"out", "DIR", "the run's folder: model, checkpoint, log.jsonl, curves.svg"},
+    {"config", "FILE", "a file of lines `key = value`"},
+    {"resume", "", "go on with the run in --out"},
+};
+const std::vector<Option>& train_options() {
+  static const std::vector<Option> all = [] {
+    std::vector<Option> options(std::begin(kRunOptions), std::end(kRunOptions));
+    for (const recipes::TrainKey& key : recipes::train_keys())
+      options.push_back({key.name, key.value, key.help});
+    return options;
+  }();
+  return all;
+}
+
+const Command kTrain = {"train", "train a model on your own data", kTrainExamples, train_options(),
                         run_train};
 
 }  // namespace headlight::cli

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "apps/cli/numbers.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 namespace {
@@ -45,8 +45,8 @@ io::Json checkpoint_event(int64_t step) {
 
 }  // namespace
 
-TrainReport::TrainReport(Session& session, const TrainSettings& settings, const std::string& folder,
-                         int64_t first_step)
+TrainReport::TrainReport(Session& session, const recipes::TrainSettings& settings,
+                         const std::string& folder, int64_t first_step)
     : session_(session),
       settings_(settings),
       log_(session.files, folder, first_step),

@@ -5,14 +5,14 @@
 #include <string>
 
 #include "apps/cli/program.h"
-#include "apps/cli/train_settings.h"
+#include "headlight/recipes/recipes.h"
 #include "headlight/train/train.h"
 
 namespace headlight::cli {
 
 class TrainReport {
  public:
-  TrainReport(Session& session, const TrainSettings& settings, const std::string& folder,
+  TrainReport(Session& session, const recipes::TrainSettings& settings, const std::string& folder,
               int64_t first_step);
 
   void start(const io::Json::Object& facts);
@@ -33,7 +33,7 @@ class TrainReport {
   double tokens_per_second() const;
 
   Session& session_;
-  const TrainSettings& settings_;
+  const recipes::TrainSettings& settings_;
   train::RunLog log_;
   bool is_quiet_ = false;
   // Since the last line of the log.

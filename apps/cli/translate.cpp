@@ -1,7 +1,8 @@
 // `headlight translate`: what an encoder-decoder writes for each line.
 #include "apps/cli/decoding_options.h"
-#include "apps/cli/model_tokenizer.h"
+#include "apps/cli/program.h"
 #include "apps/cli/text_lines.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 namespace {
@@ -117,13 +118,14 @@ void run_translate(Session& session) {
   const TranslateSettings settings{
       .search = read_search_options(session.arguments),
       .max_new_tokens = read_token_limit(session.arguments).value_or(infer::kNoLimit)};
-  const LoadedModel loaded = load_model_argument(session);
+  const recipes::LoadedModel loaded = load_model(session);
   if (loaded.model->type() != "headlight-seq2seq") {
     throw Error(ErrorKind::bad_input, "translate", loaded.folder,
                 "the model is a " + std::string(loaded.model->type()) +
                     ", only an encoder-decoder (headlight-seq2seq) translates");
   }
-  Translator translator(session, settings, *loaded.model, need_tokenizer(session, loaded));
+  Translator translator(session, settings, *loaded.model,
+                        recipes::need_tokenizer(session.files, loaded));
   for (auto block = lines.next(); !block.empty(); block = lines.next()) {
     translator.print(lines, block);
   }

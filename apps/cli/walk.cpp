@@ -38,7 +38,7 @@ void make_absent(const Walk& walk, ShownStep& step) {
 void add_sentences(const Walk& walk, ShownStep& step) {
   ShownTable table{
       {{walk.catalogue.text("label.sentence"), walk.catalogue.text("label.continuation")}}};
-  for (const explain::SentencePair& pair : walk.sentences) {
+  for (const recipes::SentencePair& pair : walk.sentences) {
     table.lines.push_back({pair.source, pair.target});
   }
   if (walk.sentences.empty()) return make_absent(walk, step);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/cli/shown_step.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 
@@ -15,7 +16,7 @@ inline constexpr int kSteps = 14;
 struct Walk {
   const explain::Catalogue& catalogue;
   const explain::Trace& trace;
-  std::vector<explain::SentencePair> sentences = {};  // the data set, where it is known
+  std::vector<recipes::SentencePair> sentences = {};  // the data set, where it is known
   int64_t vocabulary_size = 0;
   std::optional<std::string> says = {};  // what the model writes by itself
   std::optional<double> loss = {};       // where the target is known

@@ -1,4 +1,4 @@
-// Letters, pieces, and text that may hold any bytes.
+// Text that may hold any bytes.
 #include "apps/cli/words.h"
 
 #include <algorithm>
@@ -22,24 +22,6 @@ bool takes_part_in_layout(char32_t point) {
 }
 
 }  // namespace
-
-std::string in_small_letters(std::string_view word) {
-  std::string small(word);
-  for (char& c : small) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return small;
-}
-
-std::vector<std::string> split_words(std::string_view text, char separator) {
-  std::vector<std::string> words;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(separator, begin), text.size());
-    words.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
 
 std::string shown(std::string_view text) {
   std::string result;

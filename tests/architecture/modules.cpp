@@ -22,6 +22,7 @@ const std::map<std::string, std::vector<std::string>>& order() {
       {"train", {"models", "optim", "data"}},
       {"infer", {"models", "optim", "text"}},
       {"explain", {"models", "optim", "text"}},
+      {"recipes", {"train", "infer"}},
   };
   return table;
 }

@@ -11,7 +11,7 @@ namespace headlight::test {
 namespace {
 
 std::string source_path(const std::string& path) {
-  return std::string(HEADLIGHT_SOURCE_DIR) + "/apps/cli/embedded/" + path;
+  return std::string(HEADLIGHT_SOURCE_DIR) + "/headlight/recipes/embedded/" + path;
 }
 
 std::string bytes_of(const std::string& path) {
@@ -75,7 +75,7 @@ TEST(Embedded, a_folder_of_the_same_name_comes_first) {
   EXPECT_NE(run.errors.find("config.json"), std::string::npos) << run.errors;
 }
 
-// The words of the command are those of apps/cli/embedded/train.
+// The words of the command are those of headlight/recipes/embedded/train.
 std::vector<std::string> training_command(const std::string& model, const std::string& folder) {
   const std::string script = bytes_of(source_path("train"));
   const std::string out = "--out \"$folder/" + model + "\"";

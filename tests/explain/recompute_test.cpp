@@ -57,7 +57,7 @@ TEST_F(Recompute, a_gpt_that_sorts_is_computed_again_by_another_program) {
 }
 
 TEST_F(Recompute, the_model_of_numbers_is_computed_again_by_another_program) {
-  expect_recomputed(HEADLIGHT_SOURCE_DIR "/apps/cli/embedded/numbers",
+  expect_recomputed(HEADLIGHT_SOURCE_DIR "/headlight/recipes/embedded/numbers",
                     {.text = "forty two", .target = "42"});
 }
 

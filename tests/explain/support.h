@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headlight/explain/explain.h"
+#include "headlight/recipes/recipes.h"
 #include "tests/models/support.h"
 
 namespace headlight::explain {
@@ -17,6 +18,12 @@ using models::error_of;
 using models::expect_has;
 using models::same_bits;
 using models::shared;
+using recipes::default_sentences;
+using recipes::make_worked_model;
+using recipes::sentence_batch;
+using recipes::SentencePair;
+using recipes::WorkedModel;
+using recipes::WorkedModelOptions;
 using tensor::DType;
 using tensor::Tensor;
 

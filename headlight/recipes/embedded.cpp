@@ -1,0 +1,120 @@
+// Files in the program, seen as files.
+#include "headlight/recipes/embedded.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "headlight/io/io.h"
+
+namespace headlight::recipes {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+using base::FileStatus;
+
+constexpr std::string_view kPrefix = "embedded:";
+// Descriptors of embedded files, beyond all that a system gives.
+constexpr int kFirstNumber = 1 << 30;
+
+bool is_inside(std::string_view path) { return path.starts_with(kPrefix); }
+
+const base::EmbeddedFile* file_at(std::string_view path) {
+  const auto& files = embedded_files();
+  const auto found =
+      std::ranges::find(files, path.substr(kPrefix.size()), &base::EmbeddedFile::path);
+  return found == files.end() ? nullptr : &*found;
+}
+
+const base::EmbeddedFile& file_of(int number) {
+  return embedded_files()[static_cast<size_t>(number - kFirstNumber)];
+}
+
+std::vector<std::string> names_in(std::string_view folder) {
+  const std::string prefix = std::string(folder.substr(kPrefix.size())) + "/";
+  std::vector<std::string> names;
+  for (const base::EmbeddedFile& file : embedded_files()) {
+    if (file.path.starts_with(prefix)) names.emplace_back(file.path.substr(prefix.size()));
+  }
+  return names;
+}
+
+FileStatus status_of(const base::EmbeddedFile& file) {
+  return {.kind = FileStatus::Kind::regular, .size = file.bytes.size(), .permissions = 0444};
+}
+
+}  // namespace
+
+std::vector<std::string> embedded_models() {
+  std::set<std::string> names;
+  for (const base::EmbeddedFile& file : embedded_files())
+    names.emplace(file.path.substr(0, file.path.find('/')));
+  return {names.begin(), names.end()};
+}
+
+int FilesWithEmbedded::open(const std::string& path, int flags, unsigned permissions) {
+  if (!is_inside(path)) return FileSystem::open(path, flags, permissions);
+  if ((flags & O_ACCMODE) != O_RDONLY) return -EROFS;
+  const base::EmbeddedFile* file = file_at(path);
+  if (file == nullptr) return names_in(path).empty() ? -ENOENT : -EISDIR;
+  return kFirstNumber + static_cast<int>(file - embedded_files().data());
+}
+
+int FilesWithEmbedded::close(int file) {
+  return file >= kFirstNumber ? 0 : FileSystem::close(file);
+}
+
+int64_t FilesWithEmbedded::read(int file, uint64_t offset, std::span<std::byte> into) {
+  if (file < kFirstNumber) return FileSystem::read(file, offset, into);
+  const std::string_view bytes = file_of(file).bytes;
+  if (offset >= bytes.size()) return 0;
+  const std::span<const std::byte> rest = std::as_bytes(std::span(bytes.substr(offset)));
+  const size_t count = std::min(rest.size(), into.size());
+  std::ranges::copy(rest.first(count), into.begin());
+  return static_cast<int64_t>(count);
+}
+
+int FilesWithEmbedded::status(int file, FileStatus& status) {
+  if (file < kFirstNumber) return FileSystem::status(file, status);
+  status = status_of(file_of(file));
+  return 0;
+}
+
+int FilesWithEmbedded::path_status(const std::string& path, FileStatus& status) {
+  if (!is_inside(path)) return FileSystem::path_status(path, status);
+  if (const base::EmbeddedFile* file = file_at(path)) {
+    status = status_of(*file);
+  } else if (!names_in(path).empty()) {
+    status = {.kind = FileStatus::Kind::directory, .permissions = 0555};
+  } else {
+    return -ENOENT;
+  }
+  return 0;
+}
+
+int FilesWithEmbedded::read_link(const std::string& path, std::string& target) {
+  return is_inside(path) ? -EINVAL : FileSystem::read_link(path, target);
+}
+
+int FilesWithEmbedded::list(const std::string& path, std::vector<std::string>& names) {
+  if (!is_inside(path)) return FileSystem::list(path, names);
+  names = names_in(path);
+  return names.empty() ? -ENOENT : 0;
+}
+
+std::string model_folder(base::FileSystem& files, std::string argument) {
+  while (argument.size() > 1 && argument.ends_with('/')) argument.pop_back();
+  FileStatus status;
+  if (files.path_status(argument, status) >= 0) return argument;
+  const std::string inside = std::string(kPrefix) + argument;
+  if (files.path_status(inside, status) >= 0) return inside;
+  std::string names;
+  for (const std::string& name : embedded_models()) names += (names.empty() ? "" : ", ") + name;
+  throw Error(ErrorKind::bad_input, "model", argument,
+              "there is no such file or folder; models that come with the program are " + names);
+}
+
+}  // namespace headlight::recipes

@@ -1,0 +1,36 @@
+// Models that come with Headlight: folders whose files are part of the library.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/base/base.h"
+
+namespace headlight::recipes {
+
+// All files of headlight/recipes/embedded.
+const std::vector<base::EmbeddedFile>& embedded_files();
+
+// Their names, sorted.
+std::vector<std::string> embedded_models();
+
+// The operating system's files and, under "embedded:", those that come with Headlight, which can
+// only be read.
+class FilesWithEmbedded : public base::FileSystem {
+ public:
+  int open(const std::string& path, int flags, unsigned permissions) override;
+  int close(int file) override;
+  int64_t read(int file, uint64_t offset, std::span<std::byte> into) override;
+  int status(int file, base::FileStatus& status) override;
+  int path_status(const std::string& path, base::FileStatus& status) override;
+  int read_link(const std::string& path, std::string& target) override;
+  int list(const std::string& path, std::vector<std::string>& names) override;
+};
+
+// The folder that the name of a model means: a path, or "embedded:NAME" where there is no such
+// path and a model of this name comes with Headlight. Throws Error(bad_input) when there is
+// neither.
+std::string model_folder(base::FileSystem& files, std::string argument);
+
+}  // namespace headlight::recipes

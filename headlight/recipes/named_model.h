@@ -1,0 +1,28 @@
+// A model by its name, a folder or one that comes along, and the tokenizer beside it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "headlight/models/models.h"
+#include "headlight/text/text.h"
+
+namespace headlight::recipes {
+
+struct LoadedModel {
+  std::string folder;
+  std::unique_ptr<models::Model> model;
+};
+
+// `name`: as model_folder() takes it. Throws Error(bad_input).
+LoadedModel load_named_model(base::FileSystem& files, const std::string& name);
+
+// Nothing where the folder has none. Throws Error(bad_input) when it has more tokens than the model
+// has ids.
+std::optional<text::Tokenizer> find_tokenizer(base::FileSystem& files, const LoadedModel& loaded);
+// The same where text cannot do without it; `way_out` ends the message when there is none.
+text::Tokenizer need_tokenizer(base::FileSystem& files, const LoadedModel& loaded,
+                               std::string_view way_out = "");
+
+}  // namespace headlight::recipes

@@ -1,0 +1,346 @@
+// Building what a run works with.
+#include "headlight/recipes/train_setup.h"
+
+#include <algorithm>
+#include <array>
+
+#include "headlight/recipes/embedded.h"
+#include "headlight/recipes/typed_words.h"
+
+namespace headlight::recipes {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+constexpr int64_t kHeldOutCases = 500;     // of each kind, for the validation loss
+constexpr int64_t kShortestContext = 256;  // of encoder-decoders: room for longer sentences
+constexpr size_t kSamples = 3;
+
+nn::Activation activation_of(const std::string& name) {
+  if (name == "relu") return nn::Activation::relu;
+  return name == "gelu" ? nn::Activation::gelu : nn::Activation::gelu_tanh;
+}
+
+models::SpecialIds model_special_ids(const text::Tokenizer& tokenizer, bool decodes_from_start) {
+  const text::SpecialIds& ids = tokenizer.special();
+  models::SpecialIds special{.padding = ids.pad, .begin = ids.bos, .end = ids.eos};
+  if (decodes_from_start) special.decoder_start = ids.bos;
+  return special;
+}
+
+// What a step holds at least for going backwards through some layers of one width, in numbers.
+double activations(int64_t tokens, int64_t layers, int64_t width, int64_t hidden) {
+  return static_cast<double>(tokens) * static_cast<double>(layers) *
+         static_cast<double>(8 * width + 2 * hidden);
+}
+
+// Weights, gradients and two moments, and `others` numbers besides.
+void check_training_memory(base::FileSystem& files, int64_t parameters, double others) {
+  base::check_memory(files, (4 * static_cast<double>(parameters) + others) * sizeof(float), "train",
+                     std::to_string(parameters) + " parameters");
+}
+
+text::Tokenizer tokenizer_for(base::FileSystem& files, const TrainSettings& settings,
+                              const std::vector<std::string_view>& training,
+                              const std::vector<std::string_view>& all,
+                              const std::vector<std::string>& special) {
+  const std::string& kind = settings.tokenizer;
+  if (!settings.init.empty())
+    return text::load_tokenizer(files, model_folder(files, settings.init));
+  if (kind == "char") return text::char_tokenizer(all, special);
+  if (kind == "word") return text::word_tokenizer(training, text::sequence_tokens());
+  if (kind.starts_with("bpe:")) {
+    const int64_t size = integer_of("tokenizer", kind.substr(4), {0, INT64_MAX});
+    std::vector<std::string> tokens = special;
+    if (tokens.empty()) tokens.push_back("<|endoftext|>");
+    return text::train_bpe(training, {.vocabulary_size = size, .special = tokens});
+  }
+  if (kind == "gpt2" && !base::exists(files, kind)) {
+    throw Error(ErrorKind::bad_input, "tokenizer", kind,
+                "its files are not part of this program; give the folder that holds vocab.json and "
+                "merges.txt, or train one with bpe:8000");
+  }
+  if (!base::exists(files, kind)) {
+    constexpr std::array<std::string_view, 4> kKinds = {"char", "word", "bpe:8000", "gpt2"};
+    throw Error(ErrorKind::bad_input, "tokenizer", kind,
+                "is no folder and none of char, word, bpe:N, gpt2; the nearest is " +
+                    std::string(base::nearest(kind, kKinds)));
+  }
+  return text::load_tokenizer(files, kind);
+}
+
+// The model of --init, which must read what the tokenizer gives.
+std::unique_ptr<models::Model> initial_model(base::FileSystem& files, const TrainSettings& settings,
+                                             std::string_view type,
+                                             const text::Tokenizer& tokenizer) {
+  std::unique_ptr<models::Model> model =
+      models::load_model(files, model_folder(files, settings.init));
+  if (model->type() != type) {
+    throw Error(ErrorKind::bad_input, "model", settings.init,
+                "is of type " + std::string(model->type()) + ", task " + settings.task +
+                    " trains " + std::string(type));
+  }
+  const int64_t ids = std::min(model->vocab_size(), model->source_vocab_size());
+  if (tokenizer.size() > ids) {
+    throw Error(ErrorKind::bad_input, "model", settings.init,
+                "has " + std::to_string(ids) + " ids, the tokenizer " +
+                    std::to_string(tokenizer.size()) + " tokens");
+  }
+  return model;
+}
+
+std::unique_ptr<models::Model> make_gpt(base::FileSystem& files, const TrainSettings& s,
+                                        const text::Tokenizer& tokenizer) {
+  const models::GptConfig config{.block_size = s.block_size,
+                                 .vocab_size = tokenizer.size(),
+                                 .n_layer = s.n_layer,
+                                 .n_head = s.n_head,
+                                 .n_embd = s.n_embd,
+                                 .n_inner = s.d_ff,
+                                 .dropout = static_cast<float>(s.dropout),
+                                 .bias = s.bias,
+                                 .activation = activation_of(s.activation),
+                                 .tied_head = s.tie_embeddings,
+                                 .special_ids = model_special_ids(tokenizer, false)};
+  const int64_t hidden = s.d_ff > 0 ? s.d_ff : 4 * s.n_embd;
+  check_training_memory(files, models::parameter_count(config),
+                        activations(s.batch_size * s.block_size, s.n_layer, s.n_embd, hidden));
+  auto model = std::make_unique<models::Gpt>(config);
+  model->draw(static_cast<uint64_t>(s.seed));
+  return model;
+}
+
+std::unique_ptr<models::Model> make_seq2seq(base::FileSystem& files, const TrainSettings& s,
+                                            const text::Tokenizer& tokenizer, int64_t longest,
+                                            int64_t batch_tokens) {
+  const bool pre = s.norm == "pre";
+  const int64_t hidden = s.d_ff > 0 ? s.d_ff : 4 * s.n_embd;
+  const models::Seq2SeqConfig config{
+      .vocab_size = tokenizer.size(),
+      .decoder_vocab_size = tokenizer.size(),
+      .d_model = s.n_embd,
+      .encoder_layers = s.n_encoder_layer > 0 ? s.n_encoder_layer : s.n_layer,
+      .decoder_layers = s.n_decoder_layer > 0 ? s.n_decoder_layer : s.n_layer,
+      .encoder_attention_heads = s.n_head,
+      .decoder_attention_heads = s.n_head,
+      .encoder_ffn_dim = hidden,
+      .decoder_ffn_dim = hidden,
+      .max_position_embeddings =
+          s.block_size > 0 ? s.block_size : std::max(kShortestContext, longest),
+      .activation = activation_of(s.activation),
+      .normalize_before = pre,
+      .final_layer_norm = pre,
+      .tied_head = s.tie_embeddings,
+      .learned_positions = s.positions == "learned",
+      .dropout = static_cast<float>(s.dropout),
+      .special_ids = model_special_ids(tokenizer, true)};
+  const int64_t layers = config.encoder_layers + config.decoder_layers;
+  const double positions = 2.0 * static_cast<double>(config.max_position_embeddings * s.n_embd);
+  check_training_memory(files, models::parameter_count(config),
+                        positions + activations(batch_tokens, layers, s.n_embd, hidden));
+  auto model = std::make_unique<models::Seq2Seq>(config);
+  model->draw(static_cast<uint64_t>(s.seed));
+  return model;
+}
+
+// For sequences of up to `longest` tokens, in batches of up to `batch_tokens` on either side.
+std::unique_ptr<models::Model> seq2seq_for(base::FileSystem& files, const TrainSettings& s,
+                                           const text::Tokenizer& tokenizer, int64_t longest,
+                                           int64_t batch_tokens) {
+  if (s.block_size > 0 && longest > s.block_size) {
+    throw Error(ErrorKind::bad_input, "block_size", std::to_string(s.block_size),
+                "the longest sequence has " + std::to_string(longest) + " tokens");
+  }
+  if (s.init.empty()) return make_seq2seq(files, s, tokenizer, longest, batch_tokens);
+  std::unique_ptr<models::Model> model = initial_model(files, s, "headlight-seq2seq", tokenizer);
+  if (longest > model->context_length()) {
+    throw Error(ErrorKind::bad_input, "model", s.init,
+                "reads " + std::to_string(model->context_length()) +
+                    " tokens, the longest sequence has " + std::to_string(longest));
+  }
+  return model;
+}
+
+std::string counts_text(int64_t training, int64_t validation) {
+  return std::to_string(training) + " tokens to train on, " + std::to_string(validation) +
+         " to validate";
+}
+
+template <class Tokens>
+std::string sum_of(const Tokens& training, const Tokens& validation) {
+  train::ByteSum sum;
+  sum.add(training);
+  sum.add(validation);
+  return sum.text();
+}
+
+TrainSetup lm_setup(base::FileSystem& files, const TrainSettings& s) {
+  const std::string text = text::read_text(files, s.data, s.encoding);
+  if (text.empty()) throw Error(ErrorKind::bad_input, "data", s.data, "is empty");
+  const std::string other = s.valid.empty() ? "" : text::read_text(files, s.valid, s.encoding);
+  data::TextSplit split{text, other};
+  if (s.valid.empty()) split = data::split_text(text);
+  TrainSetup setup;
+  setup.tokenizer = tokenizer_for(files, s, {split.train}, {split.train, split.valid}, {});
+  int64_t block = s.block_size;
+  if (!s.init.empty()) {
+    setup.model = initial_model(files, s, "gpt2", *setup.tokenizer);
+    const int64_t context = setup.model->context_length();
+    if (block > context) {
+      throw Error(ErrorKind::bad_input, "block_size", std::to_string(block),
+                  "the model of --init reads " + std::to_string(context) + " tokens");
+    }
+    if (block == 0) block = context;
+  }
+  data::TrainingWindows training(data::tokenize(*setup.tokenizer, split.train, s.data), block,
+                                 s.data);
+  const std::string valid_name = s.valid.empty() ? "last tenth of " + s.data : s.valid;
+  data::ValidationWindows validation(data::tokenize(*setup.tokenizer, split.valid, valid_name),
+                                     block, valid_name);
+  if (!setup.model) setup.model = make_gpt(files, s, *setup.tokenizer);
+  setup.data_text = counts_text(training.tokens().size(), validation.target_count());
+  setup.data_sum = sum_of(training.tokens(), validation.tokens());
+  setup.task = train::lm_task(std::move(training), std::move(validation), s.batch_size,
+                              static_cast<uint64_t>(s.seed));
+  return setup;
+}
+
+std::vector<data::Pair> read_pairs(base::FileSystem& files, const TrainSettings& s,
+                                   const std::string& path) {
+  return data::parse_pairs(text::read_text(files, path, s.encoding), path);
+}
+
+data::PairSplit split_of(base::FileSystem& files, const TrainSettings& s) {
+  std::vector<data::Pair> pairs;
+  if (s.source.empty()) {
+    pairs = read_pairs(files, s, s.data);
+  } else {
+    const std::string source = text::read_text(files, s.source, s.encoding);
+    const std::string target = text::read_text(files, s.target, s.encoding);
+    pairs = data::align_pairs({source, s.source}, {target, s.target});
+  }
+  if (!s.valid.empty()) return {std::move(pairs), read_pairs(files, s, s.valid)};
+  return data::split_pairs(std::move(pairs), s.source.empty() ? s.data : s.source);
+}
+
+std::vector<std::string_view> both_sides(const std::vector<data::Pair>& pairs) {
+  std::vector<std::string_view> texts;
+  for (const data::Pair& pair : pairs) {
+    texts.push_back(pair.source);
+    texts.push_back(pair.target);
+  }
+  return texts;
+}
+
+int64_t longest_of(const data::PairSet& pairs) {
+  return std::max(pairs.longest_source(), pairs.longest_target() + 1);
+}
+
+// batch_size sentences are so many tokens on average.
+int64_t tokens_of_batch(const TrainSettings& s, const data::PairSet& pairs) {
+  if (s.batch_tokens > 0) return s.batch_tokens;
+  int64_t tokens = 0;
+  for (int64_t i = 0; i < pairs.size(); ++i)
+    tokens += std::max(pairs.source_length(i), pairs.target_length(i) + 1);
+  return std::max<int64_t>(1, s.batch_size * tokens / std::max<int64_t>(1, pairs.size()));
+}
+
+// As the model has them; one that is made here has the tokenizer's.
+data::SequenceIds sequence_ids(const models::Model& model, const text::Tokenizer& tokenizer,
+                               const std::string& name) {
+  const models::SpecialIds& model_ids = model.special_ids();
+  const text::SpecialIds& token_ids = tokenizer.special();
+  const auto pad = model_ids.padding ? model_ids.padding : token_ids.pad;
+  const auto start = model_ids.decoder_start ? model_ids.decoder_start : token_ids.bos;
+  const auto end = model_ids.end ? model_ids.end : token_ids.eos;
+  if (pad && start && end) return {*pad, *start, *end};
+  throw Error(ErrorKind::bad_input, "tokenizer", name,
+              "translation needs tokens for padding, start and end");
+}
+
+TrainSetup translate_setup(base::FileSystem& files, const TrainSettings& s) {
+  const data::PairSplit split = split_of(files, s);
+  const std::vector<std::string_view> training_texts = both_sides(split.train);
+  std::vector<std::string_view> all = training_texts;
+  for (const std::string_view text : both_sides(split.valid)) all.push_back(text);
+  TrainSetup setup;
+  setup.tokenizer = tokenizer_for(files, s, training_texts, all, text::sequence_tokens());
+  const text::Tokenizer& tokenizer = *setup.tokenizer;
+  const std::string name = s.source.empty() ? s.data : s.source;
+  data::PairSet training = data::encode_pairs(tokenizer, tokenizer, split.train, name);
+  data::PairSet validation =
+      data::encode_pairs(tokenizer, tokenizer, split.valid, s.valid.empty() ? name : s.valid);
+  const int64_t batch_tokens = tokens_of_batch(s, training);
+  setup.model = seq2seq_for(files, s, tokenizer,
+                            std::max(longest_of(training), longest_of(validation)), batch_tokens);
+  const data::SequenceIds ids =
+      sequence_ids(*setup.model, tokenizer, s.init.empty() ? s.tokenizer : s.init);
+  setup.data_text = counts_text(training.source_tokens() + training.target_tokens(),
+                                validation.source_tokens() + validation.target_tokens());
+  setup.data_sum = sum_of(training, validation);
+  for (size_t i = 0; i < std::min(kSamples, split.valid.size()); ++i)
+    setup.samples.push_back(split.valid[i * (split.valid.size() / kSamples)]);
+  const data::PairBatchOptions options{
+      .batch_tokens = batch_tokens, .ids = ids, .seed = static_cast<uint64_t>(s.seed)};
+  setup.task = train::pair_task(data::PairBatches(std::move(training), options, name),
+                                std::move(validation), ids);
+  return setup;
+}
+
+TrainSetup generated_setup(base::FileSystem& files, const TrainSettings& s) {
+  TrainSetup setup;
+  setup.generated = data::generated_task(s.task);
+  setup.tokenizer = setup.generated->tokenizer();
+  const int64_t longest =
+      std::max(setup.generated->longest_source(), setup.generated->longest_target() + 1);
+  setup.model = seq2seq_for(files, s, *setup.tokenizer, longest, s.batch_size * longest);
+  setup.data_text = "cases made as they are needed";
+  setup.data_sum = s.task;
+  setup.task = train::generated_task(*setup.generated, s.batch_size, static_cast<uint64_t>(s.seed),
+                                     kHeldOutCases);
+  return setup;
+}
+
+int64_t width_of(const models::Model& model) {
+  return *model.config().find(model.type() == "gpt2" ? "n_embd" : "d_model")->integer();
+}
+
+}  // namespace
+
+TrainSetup make_train_setup(base::FileSystem& files, const TrainSettings& settings) {
+  if (settings.is_generated()) return generated_setup(files, settings);
+  return settings.task == "lm" ? lm_setup(files, settings) : translate_setup(files, settings);
+}
+
+train::TrainerOptions trainer_options(const TrainSettings& s, const models::Model& model) {
+  using optim::OptimizerKind;
+  using optim::ScheduleKind;
+  constexpr std::array<std::pair<std::string_view, ScheduleKind>, 4> kSchedules = {
+      {{"cosine", ScheduleKind::cosine},
+       {"noam", ScheduleKind::noam},
+       {"inverse_sqrt", ScheduleKind::inverse_sqrt},
+       {"constant", ScheduleKind::constant}}};
+  const auto schedule =
+      std::ranges::find(kSchedules, s.schedule, &std::pair<std::string_view, ScheduleKind>::first);
+  return {.optimizer = {.kind = s.optimizer == "adamw"  ? OptimizerKind::adamw
+                                : s.optimizer == "adam" ? OptimizerKind::adam
+                                                        : OptimizerKind::sgd,
+                        .learning_rate = s.learning_rate,
+                        .beta1 = s.beta1,
+                        .beta2 = s.beta2,
+                        .momentum = s.beta1,
+                        .weight_decay = s.weight_decay,
+                        .grad_clip = s.grad_clip},
+          .schedule = {.kind = schedule->second,
+                       .learning_rate = s.learning_rate,
+                       .min_learning_rate = s.min_lr,
+                       .warmup_iters = s.warmup_iters,
+                       .lr_decay_iters = s.lr_decay_iters,
+                       .d_model = width_of(model)},
+          .accumulation = s.gradient_accumulation_steps,
+          .label_smoothing = static_cast<float>(s.label_smoothing),
+          .seed = static_cast<uint64_t>(s.seed)};
+}
+
+}  // namespace headlight::recipes
