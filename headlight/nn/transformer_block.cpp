@@ -72,6 +72,7 @@ FeedForward feed_forward_of(const TransformerBlockOptions& options) {
                       .output_dropout = options.dropout,
                       .first = options.names.first,
                       .second = options.names.second,
+                      .gate = options.names.gate,
                       .place = autograd::place_name(options.place, "ffn")});
 }
 

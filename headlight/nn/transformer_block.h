@@ -38,6 +38,7 @@ struct TransformerNames {
   std::string feed_forward_output_norm = {};
   std::string first = {};  // of the feed-forward layers
   std::string second = {};
+  std::string gate = {};  // makes them gated; see FeedForwardOptions
 };
 
 // 0 stands for the default where there is one.

@@ -106,6 +106,17 @@ std::vector<BlockCase> block_cases() {
   add("biases of the feed-forward layers alone", plain,
       [](Options& o) { o.qkv_bias = o.out_bias = o.norm_bias = false; });
   add("no bias of k", plain, [](Options& o) { o.names.self.biases[1].clear(); });
+  add("gated by SiLU", plain, [](Options& o) {
+    o.activation = Activation::silu;
+    o.names.gate = "gate";
+  });
+  add("gated by GELU, fused", plain, [](Options& o) { o.names.gate = o.names.first; });
+  add("gated by tanh-GELU, fused, without biases", plain, [](Options& o) {
+    o.activation = Activation::gelu_tanh;
+    o.names.gate = o.names.first;
+    o.feed_forward_bias = false;
+  });
+  add("SiLU without a gate", plain, [](Options& o) { o.activation = Activation::silu; });
   add("many switches", with_output_norms(with_cross_attention(with_fused_weights(plain))),
       [](Options& o) {
         o.heads = 4;

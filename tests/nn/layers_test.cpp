@@ -112,6 +112,62 @@ TEST_F(Layers, feed_forward_is_two_layers_that_can_be_seen) {
   EXPECT_TRUE(same_bits(keeper.seen.at("encoder.0.ffn.output"), unobserved));
 }
 
+TEST_F(Layers, gated_feed_forward_can_be_seen_and_changed) {
+  for (const char* gate_name : {"gate", "fc1"}) {
+    SCOPED_TRACE(gate_name);
+    Context context = inference_context();
+    const FeedForward ffn({.width = 4,
+                           .hidden = 8,
+                           .activation = Activation::silu,
+                           .gate = gate_name,
+                           .place = "encoder.0.ffn"});
+    draw_xavier_uniform(ffn.parameters(), 1);
+    const Value x = random_leaf({2, 3, 4}, 1);
+    const Tensor unobserved = ffn.forward(context, x).data();
+    Keeper keeper;
+    context.observer = &keeper;
+    EXPECT_TRUE(same_bits(ffn.forward(context, x).data(), unobserved));
+    const auto seen = [&keeper](const char* name) {
+      return floats(keeper.seen.at(std::string("encoder.0.ffn.") + name));
+    };
+    for (size_t i = 0; i < 2 * 3 * 8; ++i) {
+      EXPECT_NEAR(seen("activated")[i], seen("gate")[i] / (1 + std::exp(-seen("gate")[i])), 1e-6F);
+      EXPECT_NEAR(seen("gated")[i], seen("activated")[i] * seen("up")[i], 1e-6F);
+    }
+    EXPECT_FALSE(keeper.seen.contains("encoder.0.ffn.hidden"));
+    EXPECT_TRUE(same_bits(keeper.seen.at("encoder.0.ffn.output"), unobserved));
+    // The gate is what is activated: the layer has the numbers of the three products by hand.
+    EXPECT_TRUE(
+        same_bits(ffn.gate()->forward(context, x).data(), keeper.seen.at("encoder.0.ffn.gate")));
+    EXPECT_TRUE(
+        same_bits(ffn.first().forward(context, x).data(), keeper.seen.at("encoder.0.ffn.up")));
+    struct Zero : autograd::Intervention {
+      bool changes(std::string_view place) override { return place == "encoder.0.ffn.gated"; }
+      void change(std::string_view /*place*/, Tensor& values) override {
+        std::fill_n(values.data<float>(), values.elements(), 0.0F);
+      }
+    } zero;
+    context.intervention = &zero;
+    EXPECT_EQ(largest(ffn.forward(context, x).data()), 0);  // the second bias is zero
+  }
+}
+
+TEST_F(Layers, gated_feed_forward_has_one_or_two_first_layers) {
+  const auto shapes = [](const std::string& gate) {
+    std::vector<std::string> all;
+    for (const ParameterHandle& parameter :
+         FeedForward({.width = 4, .hidden = 8, .gate = gate}).parameters()) {
+      all.push_back(parameter->name() + " " + parameter->shape().text());
+    }
+    return all;
+  };
+  EXPECT_EQ(shapes("gate"),
+            (std::vector<std::string>{"gate.weight [8, 4]", "gate.bias [8]", "fc1.weight [8, 4]",
+                                      "fc1.bias [8]", "fc2.weight [4, 8]", "fc2.bias [4]"}));
+  EXPECT_EQ(shapes("fc1"), (std::vector<std::string>{"fc1.weight [16, 4]", "fc1.bias [16]",
+                                                     "fc2.weight [4, 8]", "fc2.bias [4]"}));
+}
+
 TEST_F(Layers, feed_forward_drops_only_in_training) {
   const FeedForward ffn({.width = 4,
                          .hidden = 8,

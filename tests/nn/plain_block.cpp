@@ -15,6 +15,8 @@ double activated(Activation activation, double x) {
       return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
     case Activation::gelu_tanh:
       return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
     default:
       return x;
   }
@@ -183,15 +185,27 @@ class PlainBlock {
                   merged);
   }
 
-  Layer feed_forward_layer(const std::string& name, int64_t outputs) const {
+  Layer feed_forward_layer(const std::string& name, int64_t outputs, int64_t begin = 0) const {
     return {.weight = name + ".weight",
             .bias = options_.feed_forward_bias ? name + ".bias" : "",
+            .begin = begin,
+            .bias_begin = begin,
             .outputs = outputs};
   }
   Matrix feed_forward(const Matrix& x) const {
-    Matrix hidden = linear(feed_forward_layer(options_.names.first, options_.hidden), x);
-    for (double& number : hidden.numbers) number = activated(options_.activation, number);
-    return linear(feed_forward_layer(options_.names.second, options_.width), hidden);
+    const TransformerNames& names = options_.names;
+    const bool fused = names.gate == names.first;
+    Matrix hidden =
+        linear(feed_forward_layer(names.first, options_.hidden, fused ? options_.hidden : 0), x);
+    if (names.gate.empty()) {
+      for (double& number : hidden.numbers) number = activated(options_.activation, number);
+    } else {
+      const Matrix gate = linear(feed_forward_layer(names.gate, options_.hidden), x);
+      for (size_t i = 0; i < gate.numbers.size(); ++i) {
+        hidden.numbers[i] *= activated(options_.activation, gate.numbers[i]);
+      }
+    }
+    return linear(feed_forward_layer(names.second, options_.width), hidden);
   }
 
   TransformerBlockOptions options_;
