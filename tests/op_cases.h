@@ -8,6 +8,7 @@
 #include "tests/op_cases/linear.h"
 #include "tests/op_cases/losses.h"
 #include "tests/op_cases/rms_norm.h"
+#include "tests/op_cases/rotate.h"
 #include "tests/op_cases/rows.h"
 
 namespace headlight::tests {
@@ -28,6 +29,7 @@ inline const std::vector<Op>& op_cases() {
       {"residual_norm", 150, draw_residual_norm},
       {"residual_rms_norm", 150, draw_residual_rms_norm},
       {"rms_norm", 150, draw_rms_norm},
+      {"rotate", 150, draw_rotate},
       {"scale", 60, draw_scale},
       {"softmax", 100, draw_softmax},
   };

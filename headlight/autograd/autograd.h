@@ -18,6 +18,7 @@
 #include "headlight/autograd/ops/linear_cross_entropy.h"
 #include "headlight/autograd/ops/residual_norm.h"
 #include "headlight/autograd/ops/rms_norm.h"
+#include "headlight/autograd/ops/rotate.h"
 #include "headlight/autograd/ops/scale.h"
 #include "headlight/autograd/ops/softmax.h"
 #include "headlight/autograd/ops/view.h"

@@ -45,6 +45,28 @@ tensor::Tensor checked_integers(std::string_view operation, std::string_view inp
   return x.contiguous();
 }
 
+void check_range(std::string_view operation, std::string_view input, const tensor::Tensor& numbers,
+                 int64_t lowest, int64_t highest) {
+  const int64_t* values = numbers.data<int64_t>();
+  for (int64_t i = 0; i < numbers.elements(); ++i) {
+    if (values[i] >= lowest && values[i] <= highest) continue;
+    refuse(operation, input,
+           std::to_string(values[i]) + " at position " + std::to_string(i) + " is not within " +
+               std::to_string(lowest) + " and " + std::to_string(highest));
+  }
+}
+
+tensor::Tensor checked_per_sequence(std::string_view operation, std::string_view input,
+                                    const tensor::Tensor& given, int64_t batch) {
+  const tensor::Tensor numbers = checked_integers(operation, input, given);
+  if (numbers.shape() != tensor::Shape{batch}) {
+    refuse(
+        operation, input,
+        "shape is " + numbers.shape().text() + ", " + tensor::Shape{batch}.text() + " is needed");
+  }
+  return numbers;
+}
+
 void check_same_shape(std::string_view operation, std::string_view input, const tensor::Tensor& x,
                       std::string_view other, const tensor::Tensor& y) {
   if (x.shape() == y.shape()) return;

@@ -24,6 +24,14 @@ void check_vector(std::string_view operation, std::string_view input, const tens
 // There and int64; returns it contiguous.
 tensor::Tensor checked_integers(std::string_view operation, std::string_view input,
                                 const tensor::Tensor& x);
+// The same of one number for each sequence, (batch,).
+tensor::Tensor checked_per_sequence(std::string_view operation, std::string_view input,
+                                    const tensor::Tensor& given, int64_t batch);
+// All of them from `lowest` to `highest`.
+void check_range(std::string_view operation, std::string_view input, const tensor::Tensor& numbers,
+                 int64_t lowest, int64_t highest);
+// Positions are sums of numbers that are given and of row numbers; up to here they cannot overflow.
+constexpr int64_t kFarthest = int64_t{1} << 60;
 void check_same_shape(std::string_view operation, std::string_view input, const tensor::Tensor& x,
                       std::string_view other, const tensor::Tensor& y);
 // 0 <= probability < 1.

@@ -15,3 +15,4 @@
 #include "headlight/kernels/matmul.h"
 #include "headlight/kernels/normalization.h"
 #include "headlight/kernels/probe.h"
+#include "headlight/kernels/rotation.h"

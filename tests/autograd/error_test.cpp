@@ -84,6 +84,29 @@ TEST_F(Refusal, of_norms_names_weight_bias_and_residual) {
             "residual_rms_norm (heads): is 4, rows of a residual sum are normalised whole");
 }
 
+TEST_F(Refusal, of_rotations_names_heads_rates_and_past) {
+  const auto error = [&](const Value& x, const autograd::RotateOptions& options) {
+    return error_of([&] { rotate(context, x, options); });
+  };
+  const Value x = zeros({2, 3, 8});
+  const Tensor rates = zeros({2}).data();
+  EXPECT_EQ(error(x, {.heads = 2, .rates = rates}), "");
+  EXPECT_EQ(error(zeros({3, 8}), {.rates = rates}),
+            "rotate (input): shape is [3, 8], rank 3 is needed");
+  EXPECT_EQ(error(x, {.heads = 3, .rates = rates}),
+            "rotate (heads): is 3, it must divide rows of 8");
+  EXPECT_EQ(error(x, {.heads = 2}), "rotate (rates): is missing");
+  EXPECT_EQ(error(x, {.heads = 4, .rates = rates}),
+            "rotate (rates): shape is [2], heads have 1 pairs of columns");
+  EXPECT_EQ(error(x, {.rates = rates, .past = integers({3}, {0, 0, 0})}),
+            "rotate (past): shape is [3], [2] is needed");
+  EXPECT_EQ(error(x, {.rates = rates, .past = integers({2}, {0, int64_t{1} << 61})}),
+            "rotate (past): 2305843009213693952 at position 1 is not within -1152921504606846976 "
+            "and 1152921504606846976");
+  EXPECT_EQ(error(x, {.rates = rates, .magnitude = std::nanf("")}),
+            "rotate (magnitude): is nan, it must be finite");
+}
+
 TEST_F(Refusal, of_embedding_names_the_id_and_the_table) {
   const Value table = zeros({10, 4});
   EXPECT_EQ(error_of([&] {

@@ -308,6 +308,21 @@ TEST_F(Observing, of_norms_by_heads_sees_a_number_for_each) {
   EXPECT_FLOAT_EQ(floats(notebook.seen.at("b.deviation"))[2], std::sqrt(10.0F));
 }
 
+TEST_F(Observing, of_a_rotation_sees_its_heads) {
+  Context context = inference_context();
+  Notebook notebook = Notebook::of({"decoder.0.self.query_rotated"});
+  context.observer = &notebook;
+  const Value y = rotate(context, leaf({1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}),
+                         {.heads = 2,
+                          .rates = Tensor::of({1}, {0}),
+                          .magnitude = 2,
+                          .place = "decoder.0.self.query_rotated"});
+  EXPECT_EQ(floats(y.data()), (std::vector<float>{2, 4, 6, 8, 10, 12, 14, 16}));
+  const Tensor seen = notebook.seen.at("decoder.0.self.query_rotated");
+  EXPECT_EQ(seen.shape(), (Shape{1, 2, 2, 2}));
+  EXPECT_EQ(floats(seen), (std::vector<float>{2, 4, 10, 12, 6, 8, 14, 16}));
+}
+
 TEST_F(Observing, of_a_linear_layer_sees_what_the_activation_is_given) {
   Context context = inference_context();
   Notebook notebook = Notebook::of({"decoder.0.ffn.hidden"});

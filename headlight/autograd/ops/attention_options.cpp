@@ -30,27 +30,6 @@ void check_broadcast(std::string_view operation, std::string_view input, const T
   }
 }
 
-void check_range(std::string_view operation, std::string_view input, const Tensor& numbers,
-                 int64_t lowest, int64_t highest) {
-  const int64_t* values = numbers.data<int64_t>();
-  for (int64_t i = 0; i < numbers.elements(); ++i) {
-    if (values[i] >= lowest && values[i] <= highest) continue;
-    refuse(operation, input,
-           std::to_string(values[i]) + " at position " + std::to_string(i) + " is not within " +
-               std::to_string(lowest) + " and " + std::to_string(highest));
-  }
-}
-
-Tensor checked_per_sequence(std::string_view operation, std::string_view input, const Tensor& given,
-                            int64_t batch) {
-  const Tensor numbers = checked_integers(operation, input, given);
-  if (numbers.shape() != Shape{batch}) {
-    refuse(operation, input,
-           "shape is " + numbers.shape().text() + ", " + Shape{batch}.text() + " is needed");
-  }
-  return numbers;
-}
-
 Tensor checked_valid_lens(std::string_view operation, const Tensor& given,
                           const kernels::AttentionShape& s) {
   const Tensor numbers = checked_integers(operation, "valid_lens", given);
@@ -63,9 +42,6 @@ Tensor checked_valid_lens(std::string_view operation, const Tensor& given,
   check_range(operation, "valid_lens", numbers, 0, s.keys);
   return numbers;
 }
-
-// Positions are sums of these and of row numbers; up to here they cannot overflow.
-constexpr int64_t kFarthest = int64_t{1} << 60;
 
 void set_lengths(std::string_view operation, AttentionInputs& inputs,
                  const AttentionOptions& options) {
