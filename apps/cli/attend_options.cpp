@@ -50,9 +50,9 @@ std::optional<IntegersOrPlace> integers_or_place(const Arguments& arguments,
 }
 
 std::optional<nn::AttentionLayout> layout_of(const Arguments& arguments) {
-  constexpr std::array<std::string_view, 6> kLayouts = {"auto", "fused", "gpt2",
-                                                        "d2l",  "named", "torch"};
-  return nn::attention_layout(arguments.choice("layout", kLayouts));
+  std::vector<std::string_view> names = {"auto"};
+  for (const nn::AttentionLayout layout : nn::attention_layouts()) names.push_back(name_of(layout));
+  return nn::attention_layout(arguments.choice("layout", names));
 }
 
 void settle_additive(Arguments& arguments) {

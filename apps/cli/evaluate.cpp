@@ -119,8 +119,7 @@ struct Evaluation {
 
   void on_generated(const std::string& name) {
     const auto task = data::generated_task(name);
-    if (model().type() != "headlight-seq2seq" ||
-        model().source_vocab_size() != task->tokenizer().size()) {
+    if (model().source_vocab_size() != task->tokenizer().size()) {
       throw Error(ErrorKind::bad_input, "model", loaded.folder,
                   "task " + name + " has " + std::to_string(task->tokenizer().size()) +
                       " tokens, the model " + std::to_string(model().source_vocab_size()));
@@ -133,7 +132,7 @@ struct Evaluation {
 
 std::string task_of(const Session& session, const models::Model& model) {
   if (session.arguments.has("task")) return session.arguments.choice("task", recipes::kTasks);
-  return model.type() == "headlight-seq2seq" ? "translate" : "lm";
+  return std::string(recipes::task_of_model(model));
 }
 
 // What can be seen before a model is read.
@@ -152,19 +151,11 @@ void settle_evaluation(Arguments& arguments) {
   read_search_options(arguments);  // wrong numbers are told before a model is read
 }
 
-void check_model(const models::Model& model, const std::string& task, const std::string& folder) {
-  const std::string_view wanted = task == "lm" ? "gpt2" : "headlight-seq2seq";
-  if (model.type() == wanted) return;
-  throw Error(ErrorKind::bad_input, "model", folder,
-              "is of type " + std::string(model.type()) + ", task " + task + " needs " +
-                  std::string(wanted));
-}
-
 void run_evaluate(Session& session) {
   settle_evaluation(session.arguments);
   Evaluation evaluation{session, load_model(session), base::ThreadPool(session.threads)};
   const std::string task = task_of(session, evaluation.model());
-  check_model(evaluation.model(), task, evaluation.loaded.folder);
+  recipes::check_task_model(task, evaluation.model(), evaluation.loaded.folder, "needs");
   const bool has_beam = session.arguments.has("beam");
   if (has_beam && task != "translate" && session.arguments.level("beam") == Level::request) {
     throw Error(ErrorKind::bad_input, session.arguments.source("beam"), "",

@@ -95,7 +95,7 @@ Subject loaded_subject(const Session& session, const ExplainOptions& options) {
 }  // namespace
 
 std::optional<std::string> Subject::says(base::ThreadPool& threads) const {
-  if (model().type() != "headlight-seq2seq") return std::nullopt;
+  if (!model().capabilities().translates) return std::nullopt;
   return recipes::continuation_of(threads, model(), tokenizer(), text, {.special = special});
 }
 

@@ -95,7 +95,7 @@ void forward(Session& session) {
                 {.inputs = {"ids", "source-ids", "source-lens", "targets"},
                  .outputs = {"logits", "trace", "grads"}});
   const recipes::LoadedModel loaded = load_model(session);
-  if (loaded.model->type() == "headlight-seq2seq" && !options.source_ids) {
+  if (loaded.model->capabilities().translates && !options.source_ids) {
     throw Error(ErrorKind::bad_input, "--source-ids", "",
                 "is missing: the model is an encoder-decoder, which reads a source");
   }

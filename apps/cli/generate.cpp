@@ -183,10 +183,12 @@ void print_as_it_comes(Session& session, autograd::Context& context, const Gener
 void run_generate(Session& session) {
   const GenerateSettings settings = read_settings(session);
   const recipes::LoadedModel loaded = load_model(session);
-  if (loaded.model->type() != "gpt2") {
+  if (!loaded.model->capabilities().continues_prompt) {
+    const std::string types =
+        models::known_architectures().types_that({&models::Capabilities::continues_prompt});
     throw Error(ErrorKind::bad_input, "generate", loaded.folder,
-                "the model is a " + std::string(loaded.model->type()) +
-                    ", only a gpt2 continues a prompt; `headlight translate` and `headlight "
+                "the model is a " + std::string(loaded.model->type()) + ", only a " + types +
+                    " continues a prompt; `headlight translate` and `headlight "
                     "embed` are for others");
   }
   recipes::HeadsOff heads_off(settings.heads_off, *loaded.model, "--heads-off");

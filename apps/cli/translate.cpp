@@ -119,10 +119,12 @@ void run_translate(Session& session) {
       .search = read_search_options(session.arguments),
       .max_new_tokens = read_token_limit(session.arguments).value_or(infer::kNoLimit)};
   const recipes::LoadedModel loaded = load_model(session);
-  if (loaded.model->type() != "headlight-seq2seq") {
+  if (!loaded.model->capabilities().translates) {
     throw Error(ErrorKind::bad_input, "translate", loaded.folder,
                 "the model is a " + std::string(loaded.model->type()) +
-                    ", only an encoder-decoder (headlight-seq2seq) translates");
+                    ", only an encoder-decoder (" +
+                    models::known_architectures().types_that({&models::Capabilities::translates}) +
+                    ") translates");
   }
   Translator translator(session, settings, *loaded.model,
                         recipes::need_tokenizer(session.files, loaded));

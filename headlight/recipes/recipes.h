@@ -11,6 +11,7 @@
 #include "headlight/recipes/heads_off.h"
 #include "headlight/recipes/named_model.h"
 #include "headlight/recipes/run_lock.h"
+#include "headlight/recipes/task_models.h"
 #include "headlight/recipes/train_keys.h"
 #include "headlight/recipes/train_settings.h"
 #include "headlight/recipes/train_setup.h"

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "headlight/recipes/embedded.h"
+#include "headlight/recipes/task_models.h"
 #include "headlight/recipes/typed_words.h"
 
 namespace headlight::recipes {
@@ -22,23 +23,13 @@ nn::Activation activation_of(const std::string& name) {
   return name == "gelu" ? nn::Activation::gelu : nn::Activation::gelu_tanh;
 }
 
-models::SpecialIds model_special_ids(const text::Tokenizer& tokenizer, bool decodes_from_start) {
-  const text::SpecialIds& ids = tokenizer.special();
-  models::SpecialIds special{.padding = ids.pad, .begin = ids.bos, .end = ids.eos};
-  if (decodes_from_start) special.decoder_start = ids.bos;
-  return special;
-}
-
-// What a step holds at least for going backwards through some layers of one width, in numbers.
-double activations(int64_t tokens, int64_t layers, int64_t width, int64_t hidden) {
-  return static_cast<double>(tokens) * static_cast<double>(layers) *
-         static_cast<double>(8 * width + 2 * hidden);
-}
-
-// Weights, gradients and two moments, and `others` numbers besides.
-void check_training_memory(base::FileSystem& files, int64_t parameters, double others) {
-  base::check_memory(files, (4 * static_cast<double>(parameters) + others) * sizeof(float), "train",
-                     std::to_string(parameters) + " parameters");
+// Weights, gradients and two moments, and what a step on `tokens` tokens holds for going backwards.
+void check_training_memory(base::FileSystem& files, const models::ModelPlan& plan, int64_t tokens) {
+  const double numbers = 4 * static_cast<double>(plan.parameters) +
+                         static_cast<double>(plan.tables) +
+                         static_cast<double>(plan.activations) * static_cast<double>(tokens);
+  base::check_memory(files, numbers * sizeof(float), "train",
+                     std::to_string(plan.parameters) + " parameters");
 }
 
 text::Tokenizer tokenizer_for(base::FileSystem& files, const TrainSettings& settings,
@@ -72,15 +63,10 @@ text::Tokenizer tokenizer_for(base::FileSystem& files, const TrainSettings& sett
 
 // The model of --init, which must read what the tokenizer gives.
 std::unique_ptr<models::Model> initial_model(base::FileSystem& files, const TrainSettings& settings,
-                                             std::string_view type,
                                              const text::Tokenizer& tokenizer) {
   std::unique_ptr<models::Model> model =
       models::load_model(files, model_folder(files, settings.init));
-  if (model->type() != type) {
-    throw Error(ErrorKind::bad_input, "model", settings.init,
-                "is of type " + std::string(model->type()) + ", task " + settings.task +
-                    " trains " + std::string(type));
-  }
+  check_task_model(settings.task, *model, settings.init, "trains");
   const int64_t ids = std::min(model->vocab_size(), model->source_vocab_size());
   if (tokenizer.size() > ids) {
     throw Error(ErrorKind::bad_input, "model", settings.init,
@@ -90,70 +76,55 @@ std::unique_ptr<models::Model> initial_model(base::FileSystem& files, const Trai
   return model;
 }
 
-std::unique_ptr<models::Model> make_gpt(base::FileSystem& files, const TrainSettings& s,
-                                        const text::Tokenizer& tokenizer) {
-  const models::GptConfig config{.block_size = s.block_size,
-                                 .vocab_size = tokenizer.size(),
-                                 .n_layer = s.n_layer,
-                                 .n_head = s.n_head,
-                                 .n_embd = s.n_embd,
-                                 .n_inner = s.d_ff,
-                                 .dropout = static_cast<float>(s.dropout),
-                                 .bias = s.bias,
-                                 .activation = activation_of(s.activation),
-                                 .tied_head = s.tie_embeddings,
-                                 .special_ids = model_special_ids(tokenizer, false)};
-  const int64_t hidden = s.d_ff > 0 ? s.d_ff : 4 * s.n_embd;
-  check_training_memory(files, models::parameter_count(config),
-                        activations(s.batch_size * s.block_size, s.n_layer, s.n_embd, hidden));
-  auto model = std::make_unique<models::Gpt>(config);
-  model->draw(static_cast<uint64_t>(s.seed));
-  return model;
+models::ModelRequest request_of(const TrainSettings& s, const text::Tokenizer& tokenizer,
+                                int64_t block_size) {
+  const text::SpecialIds& ids = tokenizer.special();
+  models::ModelRequest request{
+      .vocab_size = tokenizer.size(),
+      .n_layer = s.n_layer,
+      .n_encoder_layer = s.n_encoder_layer,
+      .n_decoder_layer = s.n_decoder_layer,
+      .n_head = s.n_head,
+      .n_embd = s.n_embd,
+      .d_ff = s.d_ff,
+      .block_size = block_size,
+      .dropout = static_cast<float>(s.dropout),
+      .bias = s.bias,
+      .tie_embeddings = s.tie_embeddings,
+      .pre_norm = s.norm == "pre",
+      .learned_positions = s.positions == "learned",
+      .activation = activation_of(s.activation),
+      .special_ids = {.padding = ids.pad, .begin = ids.bos, .end = ids.eos}};
+  const bool translates = models_of_task(s.task).capability == &models::Capabilities::translates;
+  if (translates) request.special_ids.decoder_start = ids.bos;
+  return request;
 }
 
-std::unique_ptr<models::Model> make_seq2seq(base::FileSystem& files, const TrainSettings& s,
-                                            const text::Tokenizer& tokenizer, int64_t longest,
-                                            int64_t batch_tokens) {
-  const bool pre = s.norm == "pre";
-  const int64_t hidden = s.d_ff > 0 ? s.d_ff : 4 * s.n_embd;
-  const models::Seq2SeqConfig config{
-      .vocab_size = tokenizer.size(),
-      .decoder_vocab_size = tokenizer.size(),
-      .d_model = s.n_embd,
-      .encoder_layers = s.n_encoder_layer > 0 ? s.n_encoder_layer : s.n_layer,
-      .decoder_layers = s.n_decoder_layer > 0 ? s.n_decoder_layer : s.n_layer,
-      .encoder_attention_heads = s.n_head,
-      .decoder_attention_heads = s.n_head,
-      .encoder_ffn_dim = hidden,
-      .decoder_ffn_dim = hidden,
-      .max_position_embeddings =
-          s.block_size > 0 ? s.block_size : std::max(kShortestContext, longest),
-      .activation = activation_of(s.activation),
-      .normalize_before = pre,
-      .final_layer_norm = pre,
-      .tied_head = s.tie_embeddings,
-      .learned_positions = s.positions == "learned",
-      .dropout = static_cast<float>(s.dropout),
-      .special_ids = model_special_ids(tokenizer, true)};
-  const int64_t layers = config.encoder_layers + config.decoder_layers;
-  const double positions = 2.0 * static_cast<double>(config.max_position_embeddings * s.n_embd);
-  check_training_memory(files, models::parameter_count(config),
-                        positions + activations(batch_tokens, layers, s.n_embd, hidden));
-  auto model = std::make_unique<models::Seq2Seq>(config);
+// With its first weights, for batches of `batch_tokens` tokens.
+std::unique_ptr<models::Model> fresh_model(base::FileSystem& files, const TrainSettings& s,
+                                           const models::ModelRequest& request,
+                                           int64_t batch_tokens) {
+  const models::ModelPlan plan =
+      models::known_architectures().plan(models_of_task(s.task).fresh_type, request);
+  check_training_memory(files, plan, batch_tokens);
+  std::unique_ptr<models::Model> model = plan.make();
   model->draw(static_cast<uint64_t>(s.seed));
   return model;
 }
 
 // For sequences of up to `longest` tokens, in batches of up to `batch_tokens` on either side.
-std::unique_ptr<models::Model> seq2seq_for(base::FileSystem& files, const TrainSettings& s,
-                                           const text::Tokenizer& tokenizer, int64_t longest,
-                                           int64_t batch_tokens) {
+std::unique_ptr<models::Model> pair_model(base::FileSystem& files, const TrainSettings& s,
+                                          const text::Tokenizer& tokenizer, int64_t longest,
+                                          int64_t batch_tokens) {
   if (s.block_size > 0 && longest > s.block_size) {
     throw Error(ErrorKind::bad_input, "block_size", std::to_string(s.block_size),
                 "the longest sequence has " + std::to_string(longest) + " tokens");
   }
-  if (s.init.empty()) return make_seq2seq(files, s, tokenizer, longest, batch_tokens);
-  std::unique_ptr<models::Model> model = initial_model(files, s, "headlight-seq2seq", tokenizer);
+  if (s.init.empty()) {
+    const int64_t context = s.block_size > 0 ? s.block_size : std::max(kShortestContext, longest);
+    return fresh_model(files, s, request_of(s, tokenizer, context), batch_tokens);
+  }
+  std::unique_ptr<models::Model> model = initial_model(files, s, tokenizer);
   if (longest > model->context_length()) {
     throw Error(ErrorKind::bad_input, "model", s.init,
                 "reads " + std::to_string(model->context_length()) +
@@ -185,7 +156,7 @@ TrainSetup lm_setup(base::FileSystem& files, const TrainSettings& s) {
   setup.tokenizer = tokenizer_for(files, s, {split.train}, {split.train, split.valid}, {});
   int64_t block = s.block_size;
   if (!s.init.empty()) {
-    setup.model = initial_model(files, s, "gpt2", *setup.tokenizer);
+    setup.model = initial_model(files, s, *setup.tokenizer);
     const int64_t context = setup.model->context_length();
     if (block > context) {
       throw Error(ErrorKind::bad_input, "block_size", std::to_string(block),
@@ -198,7 +169,10 @@ TrainSetup lm_setup(base::FileSystem& files, const TrainSettings& s) {
   const std::string valid_name = s.valid.empty() ? "last tenth of " + s.data : s.valid;
   data::ValidationWindows validation(data::tokenize(*setup.tokenizer, split.valid, valid_name),
                                      block, valid_name);
-  if (!setup.model) setup.model = make_gpt(files, s, *setup.tokenizer);
+  if (!setup.model) {
+    setup.model = fresh_model(files, s, request_of(s, *setup.tokenizer, s.block_size),
+                              s.batch_size * s.block_size);
+  }
   setup.data_text = counts_text(training.tokens().size(), validation.target_count());
   setup.data_sum = sum_of(training.tokens(), validation.tokens());
   setup.task = train::lm_task(std::move(training), std::move(validation), s.batch_size,
@@ -272,8 +246,8 @@ TrainSetup translate_setup(base::FileSystem& files, const TrainSettings& s) {
   data::PairSet validation =
       data::encode_pairs(tokenizer, tokenizer, split.valid, s.valid.empty() ? name : s.valid);
   const int64_t batch_tokens = tokens_of_batch(s, training);
-  setup.model = seq2seq_for(files, s, tokenizer,
-                            std::max(longest_of(training), longest_of(validation)), batch_tokens);
+  setup.model = pair_model(files, s, tokenizer,
+                           std::max(longest_of(training), longest_of(validation)), batch_tokens);
   const data::SequenceIds ids =
       sequence_ids(*setup.model, tokenizer, s.init.empty() ? s.tokenizer : s.init);
   setup.data_text = counts_text(training.source_tokens() + training.target_tokens(),
@@ -294,16 +268,12 @@ TrainSetup generated_setup(base::FileSystem& files, const TrainSettings& s) {
   setup.tokenizer = setup.generated->tokenizer();
   const int64_t longest =
       std::max(setup.generated->longest_source(), setup.generated->longest_target() + 1);
-  setup.model = seq2seq_for(files, s, *setup.tokenizer, longest, s.batch_size * longest);
+  setup.model = pair_model(files, s, *setup.tokenizer, longest, s.batch_size * longest);
   setup.data_text = "cases made as they are needed";
   setup.data_sum = s.task;
   setup.task = train::generated_task(*setup.generated, s.batch_size, static_cast<uint64_t>(s.seed),
                                      kHeldOutCases);
   return setup;
-}
-
-int64_t width_of(const models::Model& model) {
-  return *model.config().find(model.type() == "gpt2" ? "n_embd" : "d_model")->integer();
 }
 
 }  // namespace
@@ -337,7 +307,7 @@ train::TrainerOptions trainer_options(const TrainSettings& s, const models::Mode
                        .min_learning_rate = s.min_lr,
                        .warmup_iters = s.warmup_iters,
                        .lr_decay_iters = s.lr_decay_iters,
-                       .d_model = width_of(model)},
+                       .d_model = model.hidden_width()},
           .accumulation = s.gradient_accumulation_steps,
           .label_smoothing = static_cast<float>(s.label_smoothing),
           .seed = static_cast<uint64_t>(s.seed)};

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "headlight/models/models.h"
 #include "tests/architecture/rules.h"
 
 namespace headlight::architecture {
@@ -34,6 +35,9 @@ TEST(Architecture, names_say_something_and_nothing_is_unfinished) {
 }
 TEST(Architecture, the_engine_does_not_print_exit_or_abort) { expect_none(check_silence(house())); }
 TEST(Architecture, files_name_no_place_of_one_machine) { expect_none(check_paths(house())); }
+TEST(Architecture, models_are_asked_what_they_can_do_and_not_what_they_are_called) {
+  expect_none(check_model_types(house(), models::known_architectures().types()));
+}
 
 }  // namespace
 }  // namespace headlight::architecture

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headlight::architecture {
@@ -40,5 +41,7 @@ Findings check_words(const Sources& sources);
 Findings check_silence(const Sources& sources);
 // No path of somebody's machine in any file.
 Findings check_paths(const Sources& sources);
+// Who uses models neither names one of these types nor compares what type() gives.
+Findings check_model_types(const Sources& sources, const std::vector<std::string_view>& types);
 
 }  // namespace headlight::architecture

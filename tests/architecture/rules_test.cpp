@@ -37,7 +37,8 @@ const Files kSmallHouse = {
     {"headlight/infer/infer.h", "// Door.\n#pragma once\n"},
     {"apps/cli/main.cpp",
      "// Main.\n#include <cstdio>\n#include \"apps/cli/words.h\"\n"
-     "#include \"headlight/tensor/tensor.h\"\nint main() { printf(\"\"); }\n"},
+     "#include \"headlight/tensor/tensor.h\"\nint main() { printf(\"\"); }\n"
+     "bool f() { return x.dtype() == y.dtype() && help == \"gpt9 or others\"; }\n"},
     {"tests/kernels/tile_test.cpp", "// Test.\n#include \"headlight/kernels/simd/tile-inl.h\"\n"},
 };
 
@@ -64,8 +65,8 @@ Findings all_findings(const Sources& sources) {
   Findings all;
   for (const Findings& findings :
        {check_includes(sources), check_links(sources), check_sizes(sources, {}),
-        check_openings(sources), check_words(sources), check_silence(sources),
-        check_paths(sources)}) {
+        check_openings(sources), check_words(sources), check_silence(sources), check_paths(sources),
+        check_model_types(sources, {"gpt9"})}) {
     all.insert(all.end(), findings.begin(), findings.end());
   }
   return all;
@@ -159,6 +160,16 @@ INSTANTIATE_TEST_SUITE_P(
                            "me/me\n",
                            "run:2: /ho"
                            "me/ is a path of one machine"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    ModelTypes, ABreach,
+    testing::Values(
+        Breach{"apps/cli/b.cpp", "// Here.\nbool f() { return kind ==\n \"gpt9\"; }\n",
+               "apps/cli/b.cpp:3: \"gpt9\" names a type of models; ask for a capability"},
+        Breach{"apps/cli/b.cpp", "// Here.\nbool f() { return model->type() != kType; }\n",
+               "apps/cli/b.cpp:2: compares type(); ask for a capability"},
+        Breach{"headlight/train/b.cpp", "// Here.\nbool f() { return kType == model.type(); }\n",
+               "headlight/train/b.cpp:2: compares type(); ask for a capability"}));
 
 TEST(Rules, find_an_include_that_points_upwards_and_the_link_that_is_missing) {
   EXPECT_EQ(all_findings(with("headlight/base/b.cpp",
