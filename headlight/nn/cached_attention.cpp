@@ -30,23 +30,29 @@ Value MultiHeadAttention::forward(Context& context, const Value& x, KvCache& cac
   const Projected projected = project(context, x, x, x);
   AttentionOptions options = call;
   if (!cache.empty()) options.past = cache.lengths();
-  cache.append(context, projected[kKey].data(), projected[kValue].data(), options_.kv_heads,
-               call.query_lens);
-  return attend_cached(context, projected[kQuery], cache, options);
+  const Value queries = prepared(context, kQuery, projected[kQuery], options.past);
+  const Value keys = prepared(context, kKey, projected[kKey], options.past);
+  cache.append(context, keys.data(), projected[kValue].data(), options_.kv_heads, call.query_lens);
+  return attend_cached(context, queries, cache, options);
 }
 
 void MultiHeadAttention::remember(Context& context, const Value& key, const Value& value,
                                   KvCache& cache, const Tensor& lens) const {
   Projected projected;
   project_key_value(context, key, value, projected);
-  cache.append(context, projected[kKey].data(), projected[kValue].data(), options_.kv_heads, lens);
+  name_projected(context, projected);
+  const Value keys = prepared(context, kKey, projected[kKey], cache.lengths());
+  cache.append(context, keys.data(), projected[kValue].data(), options_.kv_heads, lens);
 }
 
 Value MultiHeadAttention::recall(Context& context, const Value& query, const KvCache& cache,
                                  const AttentionOptions& call) const {
   check_call(context, call, options_.place);
   if (!cache.lengths().defined()) refuse_cached(options_.place, "nothing has been remembered yet");
-  return attend_cached(context, inputs_[kQuery].forward(context, query), cache, call);
+  const Projected projected = {inputs_[kQuery].forward(context, query)};
+  name_projected(context, projected);
+  return attend_cached(context, prepared(context, kQuery, projected[kQuery], call.past), cache,
+                       call);
 }
 
 Value MultiHeadAttention::attend_cached(Context& context, const Value& query, const KvCache& cache,

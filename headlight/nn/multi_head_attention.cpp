@@ -17,65 +17,6 @@ using tensor::Tensor;
   throw Error(ErrorKind::bad_input, "multi-head attention", place, why);
 }
 
-void set_default(int64_t& value, int64_t fallback) {
-  if (value == 0) value = fallback;
-}
-
-void check_positive(const MultiHeadAttentionOptions& options) {
-  const std::pair<const char*, int64_t> numbers[] = {{"query_width", options.query_width},
-                                                     {"key_width", options.key_width},
-                                                     {"value_width", options.value_width},
-                                                     {"heads", options.heads},
-                                                     {"kv_heads", options.kv_heads},
-                                                     {"head_dim", options.head_dim},
-                                                     {"value_head_dim", options.value_head_dim},
-                                                     {"out_dim", options.out_dim}};
-  for (const auto& [name, number] : numbers) {
-    if (number < 1) {
-      refuse_attention(options.place, std::string(name) + " is " + std::to_string(number) +
-                                          ", at least 1 is needed");
-    }
-  }
-  if (options.heads % options.kv_heads != 0) {
-    refuse_attention(options.place, std::to_string(options.heads) + " heads cannot share " +
-                                        std::to_string(options.kv_heads) +
-                                        " key/value heads evenly");
-  }
-}
-
-// With defaults filled in and everything checked.
-MultiHeadAttentionOptions completed(MultiHeadAttentionOptions options) {
-  set_default(options.key_width, options.query_width);
-  set_default(options.value_width, options.key_width);
-  set_default(options.kv_heads, options.heads);
-  if (!options.output_projection) options.names.output_weight.clear();
-  options.output_projection = !options.names.output_weight.empty();
-  if (!options.out_bias || !options.output_projection) options.names.output_bias.clear();
-  if (!options.qkv_bias) options.names.biases = {};
-  const bool free_width = options.out_dim == 0 && !options.output_projection;
-  set_default(options.out_dim, options.query_width);
-  if (options.head_dim == 0 && options.heads > 0) {
-    if (options.out_dim % options.heads != 0) {
-      refuse_attention(options.place, "width " + std::to_string(options.out_dim) +
-                                          " cannot be split into " + std::to_string(options.heads) +
-                                          " heads");
-    }
-    options.head_dim = options.out_dim / options.heads;
-  }
-  set_default(options.value_head_dim, options.head_dim);
-  const int64_t merged = options.heads * options.value_head_dim;
-  if (free_width) options.out_dim = merged;
-  check_positive(options);
-  if (!options.output_projection && options.out_dim != merged) {
-    refuse_attention(options.place, "out_dim is " + std::to_string(options.out_dim) +
-                                        ", without an output projection " +
-                                        std::to_string(options.heads) + " heads of width " +
-                                        std::to_string(options.value_head_dim) + " give " +
-                                        std::to_string(merged));
-  }
-  return options;
-}
-
 // Whether two Values are one: the same numbers seen in the same way, and the same gradient.
 bool same(const Value& a, const Value& b) {
   if (a.gradient() != b.gradient() || a.data().raw() != b.data().raw() || a.shape() != b.shape()) {
@@ -87,38 +28,44 @@ bool same(const Value& a, const Value& b) {
   return true;
 }
 
+// Some of the `count` heads that each row of a contiguous x (..., count * W) consists of.
+Value take_heads(Context& context, const Value& x, int64_t count,
+                 const std::vector<int64_t>& heads) {
+  const int64_t width = x.size(-1) / count;
+  const int64_t rows = x.shape().elements() / x.size(-1);
+  const auto kept = static_cast<int64_t>(heads.size());
+  const Tensor indices = Tensor::uninitialized(DType::i64, {rows, kept});
+  for (int64_t row = 0; row < rows; ++row) {
+    std::transform(heads.begin(), heads.end(), indices.data<int64_t>() + row * kept,
+                   [&](int64_t head) { return row * count + head; });
+  }
+  const Value taken =
+      autograd::embedding(context, indices, autograd::reshape(x, {rows * count, width}));
+  return autograd::reshape(taken, x.shape().with(-1, kept * width));
+}
+
 Shape weight_shape(WeightLayout layout, int64_t outputs, int64_t inputs) {
   return layout == WeightLayout::out_in ? Shape{outputs, inputs} : Shape{inputs, outputs};
 }
 
 }  // namespace
 
-AttentionNames fused_names() {
-  return {.weights = {"c_attn.weight", "c_attn.weight", "c_attn.weight"},
-          .biases = {"c_attn.bias", "c_attn.bias", "c_attn.bias"},
-          .output_weight = "c_proj.weight",
-          .output_bias = "c_proj.bias"};
-}
-
-AttentionNames AttentionNames::with_prefix(const std::string& prefix) const {
-  const auto prefixed = [&prefix](const std::string& name) {
-    return name.empty() ? name : prefix + name;
-  };
-  AttentionNames names = *this;
-  std::transform(weights.begin(), weights.end(), names.weights.begin(), prefixed);
-  std::transform(biases.begin(), biases.end(), names.biases.begin(), prefixed);
-  names.output_weight = prefixed(output_weight);
-  names.output_bias = prefixed(output_bias);
-  return names;
-}
-
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
-    : options_(completed(options)) {
+    : options_(with_defaults(options)) {
   for (const Input input : {kQuery, kKey, kValue}) inputs_.push_back(input_layer(input));
   key_value_ = Linear::joined(inputs_[kKey], inputs_[kValue]);
   if (key_value_) query_key_value_ = Linear::joined(inputs_[kQuery], *key_value_);
-  const AttentionNames& names = options_.names;
+  make_output_layer();
+  make_input_norms();
+  if (!options_.rotation.rates.empty()) {
+    const std::vector<float>& rates = options_.rotation.rates;
+    rates_ = Tensor::of({static_cast<int64_t>(rates.size())}, rates);
+  }
+}
+
+void MultiHeadAttention::make_output_layer() {
   if (!options_.output_projection) return;
+  const AttentionNames& names = options_.names;
   Linear::Part part{.outputs = options_.out_dim, .layout = names.layout};
   part.weight = parameter(
       names.output_weight,
@@ -127,8 +74,27 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
   output_ = Linear(std::move(part));
 }
 
+void MultiHeadAttention::make_input_norms() {
+  const QueryKeyNormOptions& norm = options_.query_key_norm;
+  const std::string* names[] = {&options_.names.query_norm, &options_.names.key_norm};
+  const int64_t heads[] = {options_.projected_queries.count, options_.projected_keys.count};
+  for (const Input input : {kQuery, kKey}) {
+    if (names[input]->empty()) continue;
+    input_norms_[input].emplace(
+        *names[input],
+        NormOptions{.width = norm.each_head ? options_.head_dim : projected_widths()[input],
+                    .kind = norm.kind,
+                    .bias = norm.bias,
+                    .epsilon = norm.epsilon,
+                    .weight_offset = norm.weight_offset,
+                    .heads = norm.each_head ? heads[input] : 1});
+    append(parameters_, input_norms_[input]->parameters());
+  }
+}
+
 std::array<int64_t, 3> MultiHeadAttention::projected_widths() const {
-  return {options_.heads * options_.head_dim, options_.kv_heads * options_.head_dim,
+  return {options_.projected_queries.count * options_.head_dim,
+          options_.projected_keys.count * options_.head_dim,
           options_.kv_heads * options_.value_head_dim};
 }
 
@@ -195,10 +161,38 @@ MultiHeadAttention::Projected MultiHeadAttention::project(Context& context, cons
     projected[kQuery] = inputs_[kQuery].forward(context, query);
     project_key_value(context, key, value, projected);
   }
-  autograd::observe(context, options_.place, "projected_query", projected[kQuery]);
-  autograd::observe(context, options_.place, "projected_key", projected[kKey]);
-  autograd::observe(context, options_.place, "projected_value", projected[kValue]);
+  name_projected(context, projected);
   return projected;
+}
+
+void MultiHeadAttention::name_projected(Context& context, const Projected& projected) const {
+  constexpr const char* kNames[] = {"projected_query", "projected_key", "projected_value"};
+  for (const Input input : {kQuery, kKey, kValue}) {
+    if (!projected[input].defined()) continue;
+    autograd::observe(context, options_.place, kNames[input], projected[input]);
+  }
+}
+
+Value MultiHeadAttention::prepared(Context& context, Input input, const Value& projected,
+                                   const Tensor& past) const {
+  const bool is_query = input == kQuery;
+  const std::string& place = options_.place;
+  Value x = projected;
+  if (const std::optional<Norm>& norm = input_norms_[input]) x = norm->forward(context, x);
+  const ProjectedHeads& heads = is_query ? options_.projected_queries : options_.projected_keys;
+  if (!heads.attending.empty()) x = take_heads(context, x, heads.count, heads.attending);
+  if (input_norms_[input]) {
+    autograd::observe(context, place, is_query ? "query_normed" : "key_normed", x);
+  }
+  if (!rates_.defined()) return x;
+  x = autograd::rotate(context, x,
+                       {.heads = is_query ? options_.heads : options_.kv_heads,
+                        .rates = rates_,
+                        .interleaved = options_.rotation.interleaved,
+                        .past = past,
+                        .magnitude = options_.rotation.magnitude});
+  autograd::observe(context, place, is_query ? "query_rotated" : "key_rotated", x);
+  return x;
 }
 
 void MultiHeadAttention::project_key_value(Context& context, const Value& key, const Value& value,
@@ -236,8 +230,10 @@ AttentionOptions MultiHeadAttention::op_options(const AttentionOptions& call) co
 Value MultiHeadAttention::forward(Context& context, const Value& query, const Value& key,
                                   const Value& value, const AttentionOptions& call) const {
   const Projected projected = project(context, query, key, value);
-  return finish(context, autograd::attention(context, projected[kQuery], projected[kKey],
-                                             projected[kValue], op_options(call)));
+  const Value queries = prepared(context, kQuery, projected[kQuery], call.past);
+  const Value keys = prepared(context, kKey, projected[kKey], {});
+  return finish(context,
+                autograd::attention(context, queries, keys, projected[kValue], op_options(call)));
 }
 
 // Merge done; the output projection and dropout.

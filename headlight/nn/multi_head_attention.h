@@ -3,61 +3,25 @@
 
 #include <array>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "headlight/nn/kv_cache.h"
-#include "headlight/nn/linear.h"
+#include "headlight/nn/multi_head_attention_options.h"
 
 namespace headlight::nn {
 
 using autograd::AttentionOptions;
 
-// Names of the parameters. Projections that share a name are one parameter and lie in it one after
-// the other, in the order query, key, value. An empty name means there is none.
-struct AttentionNames {
-  std::array<std::string, 3> weights;  // of query, key, value
-  std::array<std::string, 3> biases;
-  std::string output_weight;
-  std::string output_bias;
-  WeightLayout layout = WeightLayout::out_in;
-
-  AttentionNames with_prefix(const std::string& prefix) const;
-};
-
-// One weight for query, key and value, (out, in), under nanoGPT's names.
-AttentionNames fused_names();
-
-// 0 stands for the default. By default the widths are those of the paper: D = E = out_dim / heads.
-struct MultiHeadAttentionOptions {
-  int64_t query_width = 0;  // of the inputs
-  int64_t key_width = 0;    // default: query_width
-  int64_t value_width = 0;  // default: key_width
-  int64_t heads = 1;
-  int64_t kv_heads = 0;           // default: heads; divides heads
-  int64_t out_dim = 0;            // default: query_width
-  int64_t head_dim = 0;           // D; default: out_dim / heads, which must be whole
-  int64_t value_head_dim = 0;     // E; default: head_dim
-  bool output_projection = true;  // without it out_dim is heads * value_head_dim
-  bool qkv_bias = true;
-  bool out_bias = true;
-  // Of calls that say nothing else, as in AttentionOptions.
-  std::optional<float> scale = {};
-  float softcap = 0;
-  int64_t window = 0;
-  float weight_dropout = 0;  // in training
-  float output_dropout = 0;
-  AttentionNames names = fused_names();
-  std::string place = {};  // e.g. "decoder.0.self": names what is observed and what is drawn
-};
-
-// In forward(), of AttentionOptions the masks, past, lengths, scale, softcap, bias and gates are
-// the caller's; heads, kv_heads, dropout and place are the module's own, setting them is an Error.
+// In forward(), of AttentionOptions the masks, past, lengths, bias and gates are the caller's; so
+// are scale, softcap and window where it sets them. Heads, kv_heads, dropout and place are the
+// module's own, setting them is an Error.
 //
 // Besides what autograd::attention shows (query, key, scores, weights, ... (B, H, ...)), an
 // observer may want at "<place>.": projected (B, T, H*D + Hkv*D + Hkv*E; only in self-attention
 // with a fused weight), projected_query, projected_key, projected_value (before the split into
-// heads), concatenated (B, T, H*E) and output. An intervention may change concatenated and output.
+// heads), query_normed, key_normed, query_rotated, key_rotated (the same after the norms and the
+// rotation, where there are any), concatenated (B, T, H*E) and output. An intervention may change
+// concatenated and output.
 class MultiHeadAttention {
  public:
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
@@ -79,6 +43,7 @@ class MultiHeadAttention {
 
   // query (B, T, query_width), key (B, S, key_width), value (B, S, value_width) give (B, T,
   // out_dim). When inputs are the same Value and weights are fused, they are projected together.
+  // With a rotation, `past` is the position of the first query row; keys begin at 0.
   Value forward(Context& context, const Value& query, const Value& key, const Value& value,
                 const AttentionOptions& call = {}) const;
   Value forward(Context& context, const Value& x, const AttentionOptions& call = {}) const {
@@ -116,6 +81,12 @@ class MultiHeadAttention {
                     const Value& value) const;
   void project_key_value(Context& context, const Value& key, const Value& value,
                          Projected& projected) const;
+  void name_projected(Context& context, const Projected& projected) const;
+  void make_output_layer();
+  void make_input_norms();
+  // What attention reads of a projected query or key whose first row is at position `past`.
+  Value prepared(Context& context, Input input, const Value& projected,
+                 const tensor::Tensor& past) const;
   AttentionOptions op_options(const AttentionOptions& call) const;
   Value attend_cached(Context& context, const Value& query, const KvCache& cache,
                       const AttentionOptions& call) const;
@@ -127,6 +98,8 @@ class MultiHeadAttention {
   std::optional<Linear> key_value_;  // where they lie side by side
   std::optional<Linear> query_key_value_;
   std::optional<Linear> output_;
+  std::array<std::optional<Norm>, 2> input_norms_;  // of query and key
+  tensor::Tensor rates_;                            // of the rotation; absent: none
   Value gates_;
 };
 

@@ -1,32 +1,43 @@
-// Norm: rows of mean 0 and deviation 1, then scaled and shifted.
+// Norm: rows scaled to one size, by their deviation or their root mean square.
 #pragma once
 
 #include "headlight/nn/parameter.h"
 
 namespace headlight::nn {
 
-struct NormOptions {
-  int64_t width = 0;
-  bool bias = true;
-  float epsilon = 1e-5F;
-  std::string place = {};  // e.g. "decoder.0.norm_1"
+enum class NormKind {
+  layer_norm,  // (x - mean) / deviation * weight + bias
+  rms_norm,    // x / root_mean_square * (weight_offset + weight)
 };
 
-// Parameters "<name>.weight", ones at first, and "<name>.bias", zeros at first.
+struct NormOptions {
+  int64_t width = 0;
+  NormKind kind = NormKind::layer_norm;
+  bool bias = true;  // of a layer norm; the other kind has none
+  float epsilon = 1e-5F;
+  float weight_offset = 0;  // 1 where rows are multiplied by 1 + weight; rms_norm only
+  int64_t heads = 1;        // > 1: rows are this many parts of `width`, each normalised by itself
+  std::string place = {};   // e.g. "decoder.0.norm_1"
+};
+
+// Parameters "<name>.weight", which at first multiplies by 1, and "<name>.bias", zeros at first;
+// both (width,).
 class Norm {
  public:
   Norm(const std::string& name, const NormOptions& options);
   Parameters parameters() const;
   const NormOptions& options() const noexcept { return options_; }
 
-  // x is (..., width).
+  // x is (..., heads * width).
   Value forward(Context& context, const Value& x) const;
-  // Of x + residual, which is given back too.
+  // Of x + residual, which is given back too; for one head.
   autograd::ResidualNorm forward(Context& context, const Value& x, const Value& residual) const;
 
  private:
   Value bias() const { return bias_ ? bias_->value() : Value(); }
-  autograd::LayerNormOptions op_options() const { return {options_.epsilon, options_.place}; }
+  autograd::LayerNormOptions layer_norm_options() const;
+  autograd::RmsNormOptions rms_norm_options() const;
+  void name_output(Context& context, const Value& y) const;
 
   NormOptions options_;
   ParameterHandle weight_;

@@ -88,8 +88,36 @@ Kept kept_heads(const MultiHeadAttentionOptions& options, const std::vector<int6
   return kept;
 }
 
+// Then the norm of what stays depends on what goes, which is projected on for its sake.
+bool normalizes_whole_rows(const MultiHeadAttentionOptions& options, bool is_query) {
+  const std::string& name = is_query ? options.names.query_norm : options.names.key_norm;
+  return !name.empty() && !options.query_key_norm.each_head;
+}
+
+ProjectedHeads kept_projected(const ProjectedHeads& whole, const std::vector<int64_t>& kept) {
+  ProjectedHeads projected{.count = whole.count, .attending = kept};
+  if (whole.attending.empty()) return projected;
+  for (int64_t& head : projected.attending) head = whole.attending[static_cast<size_t>(head)];
+  return projected;
+}
+
+MultiHeadAttentionOptions kept_options(const MultiHeadAttentionOptions& whole, const Kept& kept) {
+  MultiHeadAttentionOptions options = whole;
+  options.heads = static_cast<int64_t>(kept.heads.size());
+  options.kv_heads = static_cast<int64_t>(kept.kv_heads.size());
+  options.projected_queries = {};
+  options.projected_keys = {};
+  if (normalizes_whole_rows(whole, true)) {
+    options.projected_queries = kept_projected(whole.projected_queries, kept.heads);
+  }
+  if (normalizes_whole_rows(whole, false)) {
+    options.projected_keys = kept_projected(whole.projected_keys, kept.kv_heads);
+  }
+  return options;
+}
+
 // What stays of a projection's weight or bias, whose outputs are heads; several projections may lie
-// in it.
+// in it. Nothing for other parameters.
 Ranges kept_outputs(const Parameter& parameter, const std::vector<Linear>& projections,
                     const Kept& kept, const MultiHeadAttentionOptions& options) {
   Ranges ranges;
@@ -99,8 +127,12 @@ Ranges kept_outputs(const Parameter& parameter, const std::vector<Linear>& proje
     const int64_t begin = part.weight.get() == &parameter ? part.weight_begin : part.bias_begin;
     const bool is_query = i == 0;
     const bool is_value = i == 2;
-    add_heads(ranges, begin, is_query ? kept.heads : kept.kv_heads,
-              is_value ? options.value_head_dim : options.head_dim);
+    if (!is_value && normalizes_whole_rows(options, is_query)) {
+      ranges.push_back({begin, part.outputs});
+    } else {
+      add_heads(ranges, begin, is_query ? kept.heads : kept.kv_heads,
+                is_value ? options.value_head_dim : options.head_dim);
+    }
   }
   return ranges;
 }
@@ -113,10 +145,7 @@ MultiHeadAttention MultiHeadAttention::pruned(const std::vector<int64_t>& heads)
                    "without an output projection the heads themselves are the output");
   }
   const Kept kept = kept_heads(options_, heads);
-  MultiHeadAttentionOptions options = options_;
-  options.heads = static_cast<int64_t>(kept.heads.size());
-  options.kv_heads = static_cast<int64_t>(kept.kv_heads.size());
-  MultiHeadAttention smaller(options);
+  MultiHeadAttention smaller(kept_options(options_, kept));
 
   Ranges merged;
   add_heads(merged, 0, kept.heads, options_.value_head_dim);
@@ -124,16 +153,17 @@ MultiHeadAttention MultiHeadAttention::pruned(const std::vector<int64_t>& heads)
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& whole = *parameters_[i];
     const Tensor& numbers = whole.value().data();
-    Tensor part;
+    int axis = 0;
+    Ranges ranges = kept_outputs(whole, inputs_, kept, options_);
     if (whole.name() == options_.names.output_weight) {
-      part = gather(numbers, out_in ? 1 : 0, merged);
-    } else if (whole.name() == options_.names.output_bias) {
-      part = gather(numbers, 0, {{0, options_.out_dim}});
+      axis = out_in ? 1 : 0;
+      ranges = merged;
+    } else if (ranges.empty()) {
+      ranges = {{0, numbers.size(0)}};
     } else {
-      part = gather(numbers, out_in || numbers.rank() == 1 ? 0 : 1,
-                    kept_outputs(whole, inputs_, kept, options_));
+      axis = out_in || numbers.rank() == 1 ? 0 : 1;
     }
-    smaller.parameters_[i]->assign(std::move(part));
+    smaller.parameters_[i]->assign(gather(numbers, axis, ranges));
   }
   if (gates_.defined()) {
     Ranges ranges;

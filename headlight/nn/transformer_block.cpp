@@ -50,6 +50,7 @@ MultiHeadAttentionOptions attention_options(const TransformerBlockOptions& optio
           .out_bias = options.out_bias,
           .scale = options.scale,
           .softcap = options.softcap,
+          .query_key_norm = options.query_key_norm,
           .weight_dropout = options.attention_dropout,
           .output_dropout = options.dropout,
           .names = names,
@@ -59,6 +60,7 @@ MultiHeadAttentionOptions attention_options(const TransformerBlockOptions& optio
 MultiHeadAttention self_attention_of(const TransformerBlockOptions& options) {
   MultiHeadAttentionOptions self = attention_options(options, options.names.self, "self");
   self.window = options.window;
+  self.rotation = options.rotation;
   return MultiHeadAttention(self);
 }
 
@@ -110,8 +112,10 @@ void TransformerBlock::make_norms() {
     if (name.empty()) return;
     const std::string place = "norm_" + std::to_string(++count);
     norm.emplace(name, NormOptions{.width = options_.width,
+                                   .kind = options_.norm_kind,
                                    .bias = options_.norm_bias,
                                    .epsilon = options_.epsilon,
+                                   .weight_offset = options_.norm_weight_offset,
                                    .place = autograd::place_name(options_.place, place)});
   };
   const TransformerNames& names = options_.names;

@@ -51,6 +51,8 @@ struct TransformerBlockOptions {
   int64_t hidden = 0;          // of the feed-forward layer
   Activation activation = Activation::relu;
   NormPlace norm_place = NormPlace::post;
+  NormKind norm_kind = NormKind::layer_norm;
+  float norm_weight_offset = 0;  // 1: RMSNorm multiplies by 1 + weight
   SublayerOrder order = SublayerOrder::sequential;
   // Of self- and cross-attention. No scale at all is scale 1.
   std::optional<float> scale = {};  // 1 / sqrt(head_dim) when unset
@@ -58,10 +60,12 @@ struct TransformerBlockOptions {
   int64_t window = 0;               // > 0: self-attention sees keys less than this far away
   bool causal = false;              // a decoder
   bool cross_attention = false;
+  QueryKeyNormOptions query_key_norm = {};  // of attention whose names have such norms
+  RotaryOptions rotation = {};              // of self-attention
   bool qkv_bias = true;
   bool out_bias = true;
   bool feed_forward_bias = true;
-  bool norm_bias = true;
+  bool norm_bias = true;  // of layer norms
   float epsilon = 1e-5F;  // of the norms
   float dropout = 0;      // of what each sublayer adds
   float attention_dropout = 0;

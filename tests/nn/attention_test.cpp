@@ -245,5 +245,83 @@ TEST_F(Attention, additive_scoring_obeys_masks_and_shows_its_weights) {
   EXPECT_TRUE(same_bits(keeper.seen.at("cross.output"), output.data()));
 }
 
+// (B, T, H*D) as (B, H, T, D).
+Tensor split_into_heads(const Tensor& x, int64_t heads) {
+  return x.reshaped({x.size(0), x.size(1), heads, x.size(2) / heads})
+      .permuted({0, 2, 1, 3})
+      .contiguous();
+}
+
+TEST_F(Attention, shows_queries_and_keys_as_they_are_passed_on) {
+  Context context = inference_context();
+  Keeper keeper;
+  context.observer = &keeper;
+  MultiHeadAttentionOptions options{.query_width = 12,
+                                    .heads = 4,
+                                    .kv_heads = 2,
+                                    .head_dim = 6,
+                                    .rotation = {.rates = {1, 0.5F}},
+                                    .place = "decoder.0.self"};
+  options.names.query_norm = "q_norm";
+  options.names.key_norm = "k_norm";
+  const MultiHeadAttention attention = drawn(options);
+  const Value x = random_leaf({2, 3, 12}, 1);
+  attention.forward(context, x, {.causal = true});
+  const auto seen = [&keeper](const char* name) {
+    return keeper.seen.at(std::string("decoder.0.self.") + name);
+  };
+  EXPECT_EQ(seen("query_normed").shape(), (Shape{2, 3, 24}));
+  EXPECT_EQ(seen("key_normed").shape(), (Shape{2, 3, 12}));
+  EXPECT_FALSE(same_bits(seen("projected_query"), seen("query_normed")));
+  // Attention reads what was rotated; at position 0 nothing turns, later the first columns do.
+  EXPECT_TRUE(same_bits(seen("query"), split_into_heads(seen("query_rotated"), 4)));
+  EXPECT_TRUE(same_bits(seen("key"), split_into_heads(seen("key_rotated"), 2)));
+  EXPECT_TRUE(same_bits(seen("key_rotated").slice(1, 0, 1), seen("key_normed").slice(1, 0, 1)));
+  const Tensor normed = split_into_heads(seen("key_normed"), 2);
+  EXPECT_FALSE(same_bits(seen("key").slice(3, 0, 4), normed.slice(3, 0, 4)));
+  EXPECT_TRUE(same_bits(seen("key").slice(3, 4, 2), normed.slice(3, 4, 2)));
+  for (const char* name : {"mean", "root_mean_square", "output"}) {
+    EXPECT_FALSE(keeper.seen.contains(name)) << name;
+  }
+}
+
+TEST_F(Attention, queries_are_at_their_past_and_keys_begin_at_zero) {
+  Context context = inference_context();
+  const MultiHeadAttention attention =
+      drawn({.query_width = 12, .heads = 2, .rotation = {.rates = {1, 0.5F, 0.1F}}});
+  const Value x = random_leaf({1, 7, 12}, 1);
+  const Tensor whole = attention.forward(context, x, {.causal = true}).data();
+  const Value last = Value::leaf(x.data().slice(1, 5, 2).contiguous());
+  const AttentionOptions call{.causal = true, .past = Tensor::of({1}, std::vector<int64_t>{5})};
+  EXPECT_TRUE(same_bits(attention.forward(context, last, x, x, call).data(), whole.slice(1, 5, 2)));
+}
+
+TEST_F(Attention, rotary_rates_are_of_an_even_width) {
+  EXPECT_EQ(rotary_options({.width = 4, .base = 100}).rates, (std::vector<float>{1, 0.1F}));
+  expect_has(error_of([] { rotary_options({.width = 5}); }),
+             "rotary rates (width): is 5, an even number of columns is needed");
+  expect_has(error_of([] { rotary_options({.width = 0}); }), "is 0");
+  expect_has(error_of([] { rotary_options({.width = 4, .base = 0}); }), "(base): is 0.000000");
+  expect_has(error_of([] { rotary_options({.width = 4, .factor = NAN}); }), "(factor): is nan");
+}
+
+TEST_F(Attention, refuses_heads_that_nobody_needs) {
+  const auto refusal = [](const ProjectedHeads& queries, bool each_head) {
+    MultiHeadAttentionOptions options{
+        .query_width = 12, .heads = 2, .query_key_norm = {.each_head = each_head}};
+    options.projected_queries = queries;
+    options.names.query_norm = "q_norm";
+    return error_of([&] { MultiHeadAttention attention(options); });
+  };
+  EXPECT_EQ(refusal({.count = 4, .attending = {3, 1}}, false), "");
+  expect_has(refusal({.count = 4, .attending = {3, 1}}, true),
+             "query heads that do not attend are of use to norms over whole rows only");
+  expect_has(refusal({.count = 4, .attending = {3}}, false),
+             "of 4 projected query heads 1 attend, there are 2");
+  expect_has(refusal({.count = 4}, false), "of 4 projected query heads 4 attend, there are 2");
+  expect_has(refusal({.count = 4, .attending = {3, 4}}, false),
+             "there is no projected query head 4 among 4");
+}
+
 }  // namespace
 }  // namespace headlight::nn

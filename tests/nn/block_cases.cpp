@@ -35,6 +35,31 @@ TransformerBlockOptions with_cross_attention(TransformerBlockOptions options) {
   return options;
 }
 
+TransformerBlockOptions with_rms_norms(TransformerBlockOptions options, float weight_offset = 0) {
+  options.norm_kind = NormKind::rms_norm;
+  options.norm_weight_offset = weight_offset;
+  options.epsilon = 1e-3F;
+  return options;
+}
+
+TransformerBlockOptions with_query_key_norms(TransformerBlockOptions options) {
+  options.names.self.query_norm = "query_norm";
+  options.names.self.key_norm = "key_norm";
+  return options;
+}
+
+TransformerBlockOptions with_gate(TransformerBlockOptions options, Activation activation) {
+  options.activation = activation;
+  options.names.gate = "gate";
+  return options;
+}
+
+// Rates for `width` columns of each head.
+TransformerBlockOptions rotated(TransformerBlockOptions options, int64_t width) {
+  options.rotation = rotary_options({.width = width, .base = 100});
+  return options;
+}
+
 }  // namespace
 
 TransformerBlockOptions plain_decoder() {
@@ -106,10 +131,39 @@ std::vector<BlockCase> block_cases() {
   add("biases of the feed-forward layers alone", plain,
       [](Options& o) { o.qkv_bias = o.out_bias = o.norm_bias = false; });
   add("no bias of k", plain, [](Options& o) { o.names.self.biases[1].clear(); });
-  add("gated by SiLU", plain, [](Options& o) {
-    o.activation = Activation::silu;
-    o.names.gate = "gate";
+  add("RMSNorm", with_rms_norms(plain), [](Options&) {});
+  add("RMSNorm of 1 + weight, post-norm", with_rms_norms(plain, 1),
+      [](Options& o) { o.norm_place = NormPlace::post; });
+  add("query and key norms of each head", with_query_key_norms(plain), [](Options&) {});
+  add("query and key norms of each head, fused", with_query_key_norms(with_fused_weights(plain)),
+      [](Options& o) {
+        o.heads = 4;
+        o.kv_heads = 2;
+      });
+  add("query and key norms of whole rows", with_query_key_norms(plain), [](Options& o) {
+    o.heads = 4;
+    o.kv_heads = 2;
+    o.query_key_norm = {.each_head = false, .epsilon = 1e-2F, .weight_offset = 1};
   });
+  add("layer norms of queries and keys", with_query_key_norms(plain),
+      [](Options& o) { o.query_key_norm.kind = NormKind::layer_norm; });
+  add("layer norms of whole rows, without bias, of queries alone", with_query_key_norms(plain),
+      [](Options& o) {
+        o.query_key_norm = {.each_head = false, .kind = NormKind::layer_norm, .bias = false};
+        o.names.self.key_norm.clear();
+      });
+  add("rotation", rotated(plain, 6), [](Options&) {});
+  add("rotation, fused weights", rotated(with_fused_weights(plain), 6), [](Options&) {});
+  add("rotation of neighbours", rotated(plain, 6), [](Options& o) {
+    o.rotation.interleaved = true;
+    o.rotation.magnitude = 1.2F;
+  });
+  add("partial rotation", rotated(plain, 2), [](Options&) {});
+  add("partial rotation of neighbours, an encoder", rotated(plain, 4), [](Options& o) {
+    o.rotation.interleaved = true;
+    o.causal = false;
+  });
+  add("gated by SiLU", with_gate(plain, Activation::silu), [](Options&) {});
   add("gated by GELU, fused", plain, [](Options& o) { o.names.gate = o.names.first; });
   add("gated by tanh-GELU, fused, without biases", plain, [](Options& o) {
     o.activation = Activation::gelu_tanh;
@@ -117,6 +171,26 @@ std::vector<BlockCase> block_cases() {
     o.feed_forward_bias = false;
   });
   add("SiLU without a gate", plain, [](Options& o) { o.activation = Activation::silu; });
+  add("as Llama has it", with_gate(rotated(with_rms_norms(plain), 6), Activation::silu),
+      [](Options& o) {
+        o.heads = 4;
+        o.kv_heads = 2;
+        o.head_dim = 6;
+        o.qkv_bias = o.out_bias = o.feed_forward_bias = false;
+      });
+  add("as GPT-NeoX has it", rotated(with_fused_weights(plain), 2),
+      [](Options& o) { o.order = SublayerOrder::parallel; });
+  add("as Gemma 3 has it",
+      with_gate(rotated(with_query_key_norms(with_output_norms(with_rms_norms(plain, 1))), 8),
+                Activation::gelu_tanh),
+      [](Options& o) {
+        o.kv_heads = 1;
+        o.head_dim = 8;
+        o.scale = 0.2F;
+        o.window = 3;
+        o.query_key_norm.weight_offset = 1;
+        o.qkv_bias = o.out_bias = o.feed_forward_bias = false;
+      });
   add("many switches", with_output_norms(with_cross_attention(with_fused_weights(plain))),
       [](Options& o) {
         o.heads = 4;

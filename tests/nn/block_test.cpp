@@ -118,7 +118,7 @@ TEST_F(Block, gradients_are_those_of_finite_differences) {
       std::vector<double>& numbers = state.at(parameter->name());
       const std::vector<float> got = floats(parameter->grad());
       ASSERT_EQ(got.size(), numbers.size());
-      for (size_t i = 0; i < numbers.size(); i += 1 + numbers.size() / 20) {
+      for (size_t i = 0; i < numbers.size(); i += 1 + numbers.size() / 8) {
         const double before = numbers[i];
         numbers[i] = before + kStep;
         const double above = plain_loss(one.options, state, input, weights);
@@ -290,6 +290,12 @@ TEST_F(Block, refuses_what_does_not_go_together) {
              "cross-attention would be a third");
   expect_has(refusal([](Options& o) { o.names.self_output_norm = "norm"; }),
              "output norm norm needs norms at both places");
+  expect_has(refusal([](Options& o) { o.norm_weight_offset = 1; }),
+             "norm (self_norm): weight_offset is 1.000000, a layer norm multiplies by the weight");
+  expect_has(refusal([](Options& o) {
+               o.rotation.rates = {1, 2, 3, 4};
+             }),
+             "(decoder.0.self): rotation has rates for 8 columns, heads have 6");
   expect_has(refusal([](Options& o) { o.heads = 5; }),
              "(decoder.0.self): width 12 cannot be split into 5 heads");
   expect_has(refusal([](Options& o) { o.heads = 4, o.kv_heads = 3; }),

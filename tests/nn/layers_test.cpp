@@ -78,6 +78,27 @@ TEST_F(Layers, layer_norm_of_a_residual_is_that_of_the_sum) {
   EXPECT_TRUE(same_bits(both.normalized.data(), norm.forward(context, both.sum).data()));
 }
 
+TEST_F(Layers, rms_norm_starts_by_multiplying_by_one) {
+  Context context = inference_context();
+  const Value x = leaf({1, 4}, {1, -2, 3, 4});
+  const float root = std::sqrt(30.0F / 4 + 1e-5F);
+  for (const float offset : {0.0F, 1.0F}) {
+    const Norm norm("rms", {.width = 4,
+                            .kind = NormKind::rms_norm,
+                            .weight_offset = offset,
+                            .place = "decoder.0.norm_1"});
+    EXPECT_EQ(norm.parameters().size(), 1U);
+    EXPECT_EQ(floats(norm.parameters()[0]->value().data())[0], 1 - offset);
+    Keeper keeper;
+    context.observer = &keeper;
+    const std::vector<float> y = floats(norm.forward(context, x).data());
+    for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(y[i], floats(x.data())[i] / root, 1e-6F);
+    EXPECT_NEAR(floats(keeper.seen.at("decoder.0.norm_1.root_mean_square"))[0], root, 1e-6F);
+    const autograd::ResidualNorm both = norm.forward(context, x, x);
+    EXPECT_TRUE(same_bits(both.normalized.data(), norm.forward(context, both.sum).data()));
+  }
+}
+
 TEST_F(Layers, sinusoidal_positions_are_sines_and_cosines_of_pairs) {
   Context context = inference_context();
   const SinusoidalPositions positions({.count = 10, .width = 6});

@@ -91,23 +91,63 @@ class PlainBlock {
     return y;
   }
 
+  // Of the `width` numbers from `row` on.
+  void normalize(const std::string& name, const QueryKeyNormOptions& norm, double* row,
+                 int64_t width) const {
+    const bool is_layer_norm = norm.kind == NormKind::layer_norm;
+    const auto count = static_cast<double>(width);
+    double mean = 0;
+    double square = 0;
+    for (int64_t j = 0; j < width && is_layer_norm; ++j) mean += row[j] / count;
+    for (int64_t j = 0; j < width; ++j) square += (row[j] - mean) * (row[j] - mean) / count;
+    for (int64_t j = 0; j < width; ++j) {
+      const auto column = static_cast<size_t>(j);
+      const double factor =
+          static_cast<double>(norm.weight_offset) + state_.at(name + ".weight")[column];
+      row[j] = (row[j] - mean) / std::sqrt(square + static_cast<double>(norm.epsilon)) * factor;
+      if (is_layer_norm && norm.bias) row[j] += state_.at(name + ".bias")[column];
+    }
+  }
+
   Matrix norm(const std::string& name, const Matrix& x) const {
-    if (name.empty()) return x;
-    const auto width = static_cast<double>(x.columns);
     Matrix y = x;
+    for (int64_t i = 0; i < x.rows && !name.empty(); ++i) {
+      normalize(name,
+                {.kind = options_.norm_kind,
+                 .bias = options_.norm_bias,
+                 .epsilon = options_.epsilon,
+                 .weight_offset = options_.norm_weight_offset},
+                &y.at(i, 0), y.columns);
+    }
+    return y;
+  }
+
+  Matrix head_norm(const std::string& name, const Matrix& x) const {
+    Matrix y = x;
+    const QueryKeyNormOptions& norm = options_.query_key_norm;
+    const int64_t width = norm.each_head ? options_.head_dim : x.columns;
+    for (int64_t i = 0; i < x.rows && !name.empty(); ++i) {
+      for (int64_t j = 0; j < x.columns; j += width) normalize(name, norm, &y.at(i, j), width);
+    }
+    return y;
+  }
+
+  // Row i is at position i.
+  Matrix rotated(const Matrix& x) const {
+    Matrix y = x;
+    const RotaryOptions& rotation = options_.rotation;
+    const auto pairs = static_cast<int64_t>(rotation.rates.size());
     for (int64_t i = 0; i < x.rows; ++i) {
-      double mean = 0;
-      double variance = 0;
-      for (int64_t j = 0; j < x.columns; ++j) mean += x.at(i, j) / width;
-      for (int64_t j = 0; j < x.columns; ++j) {
-        variance += (x.at(i, j) - mean) * (x.at(i, j) - mean) / width;
-      }
-      for (int64_t j = 0; j < x.columns; ++j) {
-        const auto column = static_cast<size_t>(j);
-        const double normalized =
-            (x.at(i, j) - mean) / std::sqrt(variance + static_cast<double>(options_.epsilon));
-        y.at(i, j) = normalized * state_.at(name + ".weight")[column];
-        if (options_.norm_bias) y.at(i, j) += state_.at(name + ".bias")[column];
+      for (int64_t head = 0; head < x.columns; head += options_.head_dim) {
+        for (int64_t pair = 0; pair < pairs; ++pair) {
+          const int64_t a = head + (rotation.interleaved ? 2 * pair : pair);
+          const int64_t b = rotation.interleaved ? a + 1 : a + pairs;
+          const double angle = static_cast<double>(i) *
+                               static_cast<double>(rotation.rates[static_cast<size_t>(pair)]);
+          const double magnitude = static_cast<double>(rotation.magnitude);
+          y.at(i, a) = magnitude * (x.at(i, a) * std::cos(angle) - x.at(i, b) * std::sin(angle));
+          y.at(i, b) = magnitude * (x.at(i, b) * std::cos(angle) + x.at(i, a) * std::sin(angle));
+        }
       }
     }
     return y;
@@ -145,8 +185,10 @@ class PlainBlock {
 
   Matrix attend(const AttentionNames& names, const Matrix& x, const Matrix& memory,
                 bool is_self) const {
-    const Matrix query = project(names, 0, x);
-    const Matrix key = project(names, 1, memory);
+    Matrix query = head_norm(names.query_norm, project(names, 0, x));
+    Matrix key = head_norm(names.key_norm, project(names, 1, memory));
+    if (is_self) query = rotated(query);
+    if (is_self) key = rotated(key);
     const Matrix value = project(names, 2, memory);
     const int64_t width = options_.head_dim;
     const int64_t value_width = options_.value_head_dim;

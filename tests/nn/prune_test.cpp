@@ -69,6 +69,74 @@ TEST_F(PrunedAttention, loses_whole_groups_or_as_many_of_each) {
   expect_has(error_of([&] { attention.pruned({0}); }), "would be left with 2 of 3 query heads");
 }
 
+MultiHeadAttentionOptions normed_and_rotated(bool each_head) {
+  MultiHeadAttentionOptions options{.query_width = 24,
+                                    .heads = 6,
+                                    .kv_heads = 3,
+                                    .head_dim = 4,
+                                    .query_key_norm = {.each_head = each_head, .epsilon = 0.1F},
+                                    .rotation = {.rates = {1, 0.1F}}};
+  options.names.query_norm = "query_norm";
+  options.names.key_norm = "key_norm";
+  return options;
+}
+
+TEST_F(PrunedAttention, equals_the_gated_one_with_norms_and_rotation) {
+  for (const bool each_head : {true, false}) {
+    for (const AttentionLayout layout : {AttentionLayout::gpt2, AttentionLayout::d2l}) {
+      SCOPED_TRACE(std::string(name_of(layout)) + (each_head ? ", each head" : ", whole rows"));
+      MultiHeadAttentionOptions options = normed_and_rotated(each_head);
+      options.names = names_of(layout);
+      options.names.query_norm = "query_norm";
+      options.names.key_norm = "key_norm";
+      const MultiHeadAttention attention(options);
+      draw_all(attention);
+      expect_pruned_equals_gated(inference_context(), attention, {2, 3});
+      expect_pruned_equals_gated(inference_context(), attention, {1, 2, 4});
+      // One after the other.
+      expect_pruned_equals_gated(inference_context(), attention.pruned({2, 3}), {0, 3});
+    }
+  }
+}
+
+TEST_F(PrunedAttention, decodes_and_learns_where_norms_are_of_whole_rows) {
+  const MultiHeadAttention attention(normed_and_rotated(false));
+  draw_all(attention);
+  const MultiHeadAttention smaller = attention.pruned({0, 2, 5});
+  EXPECT_EQ(smaller.parameters().back()->shape(), (Shape{12}));
+  const Value x = random_leaf({2, 5, 24}, 1);
+  Context context = inference_context();
+  const Tensor whole = smaller.forward(context, x, {.causal = true}).data();
+  KvCache cache;
+  for (int64_t i = 0; i < 5; ++i) {
+    const Value row = Value::leaf(x.data().slice(1, i, 1).contiguous());
+    EXPECT_TRUE(same_bits(smaller.forward(context, row, cache, {.causal = true}).data(),
+                          whole.slice(1, i, 1)));
+  }
+  EXPECT_EQ(cache.kv_heads(), 3);
+  // Gradients are those of the whole module with gates.
+  Context recording = recording_context();
+  const Tensor d_output = random_leaf({2, 5, 24}, 2).data();
+  tape_.backward(recording, smaller.forward(recording, x), d_output);
+  const Tensor d_x = autograd::copy_of(recording, x.grad());
+  Value(x).clear_grad();
+  tape_.backward(
+      recording,
+      attention.forward(recording, x, {.gates = Value::leaf(gates_without(6, {0, 2, 5}))}),
+      d_output);
+  EXPECT_LE(distance(d_x, x.grad()), 1e-5F * largest(d_x));
+  const auto parameter = [](const MultiHeadAttention& module, const std::string& name) {
+    for (const ParameterHandle& one : module.parameters()) {
+      if (one->name() == name) return one->grad();
+    }
+    return Tensor();
+  };
+  for (const char* name : {"query_norm.weight", "key_norm.weight"}) {
+    EXPECT_LE(distance(parameter(smaller, name), parameter(attention, name)),
+              1e-5F * largest(parameter(attention, name)));
+  }
+}
+
 TEST_F(PrunedAttention, keeps_the_gates_of_the_heads_that_stay) {
   Context context = inference_context();
   MultiHeadAttention attention({.query_width = 8, .heads = 4});

@@ -1,0 +1,158 @@
+// MultiHeadAttentionOptions: defaults and checks.
+#include "headlight/nn/multi_head_attention_options.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace headlight::nn {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+[[noreturn]] void refuse_options(const std::string& place, const std::string& why) {
+  throw Error(ErrorKind::bad_input, "multi-head attention", place, why);
+}
+
+void set_default(int64_t& value, int64_t fallback) {
+  if (value == 0) value = fallback;
+}
+
+void check_positive(const MultiHeadAttentionOptions& options) {
+  const std::pair<const char*, int64_t> numbers[] = {{"query_width", options.query_width},
+                                                     {"key_width", options.key_width},
+                                                     {"value_width", options.value_width},
+                                                     {"heads", options.heads},
+                                                     {"kv_heads", options.kv_heads},
+                                                     {"head_dim", options.head_dim},
+                                                     {"value_head_dim", options.value_head_dim},
+                                                     {"out_dim", options.out_dim}};
+  for (const auto& [name, number] : numbers) {
+    if (number < 1) {
+      refuse_options(options.place, std::string(name) + " is " + std::to_string(number) +
+                                        ", at least 1 is needed");
+    }
+  }
+  if (options.heads % options.kv_heads != 0) {
+    refuse_options(options.place, std::to_string(options.heads) + " heads cannot share " +
+                                      std::to_string(options.kv_heads) + " key/value heads evenly");
+  }
+}
+
+void set_head_widths(MultiHeadAttentionOptions& options) {
+  if (options.head_dim == 0 && options.heads > 0) {
+    if (options.out_dim % options.heads != 0) {
+      refuse_options(options.place, "width " + std::to_string(options.out_dim) +
+                                        " cannot be split into " + std::to_string(options.heads) +
+                                        " heads");
+    }
+    options.head_dim = options.out_dim / options.heads;
+  }
+  set_default(options.value_head_dim, options.head_dim);
+}
+
+void check_rotation(const MultiHeadAttentionOptions& options) {
+  const auto pairs = static_cast<int64_t>(options.rotation.rates.size());
+  if (2 * pairs > options.head_dim) {
+    refuse_options(options.place, "rotation has rates for " + std::to_string(2 * pairs) +
+                                      " columns, heads have " + std::to_string(options.head_dim));
+  }
+}
+
+void complete_projected(const MultiHeadAttentionOptions& options, const char* which, int64_t heads,
+                        ProjectedHeads& projected) {
+  set_default(projected.count, heads);
+  const bool is_query = &projected == &options.projected_queries;
+  const std::string& norm = is_query ? options.names.query_norm : options.names.key_norm;
+  if (!projected.attending.empty() && (norm.empty() || options.query_key_norm.each_head)) {
+    refuse_options(options.place, std::string(which) +
+                                      " heads that do not attend are of use to "
+                                      "norms over whole rows only");
+  }
+  const auto attending = static_cast<int64_t>(projected.attending.size());
+  if ((attending == 0 ? projected.count : attending) != heads) {
+    refuse_options(options.place, std::string("of ") + std::to_string(projected.count) +
+                                      " projected " + which + " heads " +
+                                      std::to_string(attending == 0 ? projected.count : attending) +
+                                      " attend, there are " + std::to_string(heads));
+  }
+  for (const int64_t head : projected.attending) {
+    if (head >= 0 && head < projected.count) continue;
+    refuse_options(options.place, std::string("there is no projected ") + which + " head " +
+                                      std::to_string(head) + " among " +
+                                      std::to_string(projected.count));
+  }
+}
+
+}  // namespace
+
+RotaryOptions rotary_options(const kernels::RotaryRates& rates) {
+  const auto refuse_rates = [](const char* name, const std::string& number, const char* why) {
+    throw Error(ErrorKind::bad_input, "rotary rates", name, "is " + number + ", " + why);
+  };
+  if (rates.width < 2 || rates.width % 2 != 0) {
+    refuse_rates("width", std::to_string(rates.width), "an even number of columns is needed");
+  }
+  const std::pair<const char*, double> factors[] = {
+      {"base", rates.base},
+      {"factor", rates.factor},
+      {"low_freq_factor", rates.low_freq_factor},
+      {"high_freq_factor", rates.high_freq_factor},
+      {"original_positions", rates.original_positions}};
+  for (const auto& [name, number] : factors) {
+    if (number > 0 && std::isfinite(number)) continue;
+    refuse_rates(name, std::to_string(number), "it must be more than 0 and finite");
+  }
+  return {.rates = kernels::rotary_rates(rates)};
+}
+
+AttentionNames fused_names() {
+  return {.weights = {"c_attn.weight", "c_attn.weight", "c_attn.weight"},
+          .biases = {"c_attn.bias", "c_attn.bias", "c_attn.bias"},
+          .output_weight = "c_proj.weight",
+          .output_bias = "c_proj.bias"};
+}
+
+AttentionNames AttentionNames::with_prefix(const std::string& prefix) const {
+  const auto prefixed = [&prefix](const std::string& name) {
+    return name.empty() ? name : prefix + name;
+  };
+  AttentionNames names = *this;
+  std::transform(weights.begin(), weights.end(), names.weights.begin(), prefixed);
+  std::transform(biases.begin(), biases.end(), names.biases.begin(), prefixed);
+  names.output_weight = prefixed(output_weight);
+  names.output_bias = prefixed(output_bias);
+  names.query_norm = prefixed(query_norm);
+  names.key_norm = prefixed(key_norm);
+  return names;
+}
+
+MultiHeadAttentionOptions with_defaults(MultiHeadAttentionOptions options) {
+  set_default(options.key_width, options.query_width);
+  set_default(options.value_width, options.key_width);
+  set_default(options.kv_heads, options.heads);
+  if (!options.output_projection) options.names.output_weight.clear();
+  options.output_projection = !options.names.output_weight.empty();
+  if (!options.out_bias || !options.output_projection) options.names.output_bias.clear();
+  if (!options.qkv_bias) options.names.biases = {};
+  const bool free_width = options.out_dim == 0 && !options.output_projection;
+  set_default(options.out_dim, options.query_width);
+  set_head_widths(options);
+  const int64_t merged = options.heads * options.value_head_dim;
+  if (free_width) options.out_dim = merged;
+  check_positive(options);
+  if (!options.output_projection && options.out_dim != merged) {
+    refuse_options(options.place, "out_dim is " + std::to_string(options.out_dim) +
+                                      ", without an output projection " +
+                                      std::to_string(options.heads) + " heads of width " +
+                                      std::to_string(options.value_head_dim) + " give " +
+                                      std::to_string(merged));
+  }
+  check_rotation(options);
+  complete_projected(options, "query", options.heads, options.projected_queries);
+  complete_projected(options, "key", options.kv_heads, options.projected_keys);
+  return options;
+}
+
+}  // namespace headlight::nn

@@ -1,0 +1,91 @@
+// What a MultiHeadAttention is made of, as data.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/nn/linear.h"
+#include "headlight/nn/norm.h"
+
+namespace headlight::nn {
+
+// Names of the parameters. Projections that share a name are one parameter and lie in it one after
+// the other, in the order query, key, value. An empty name means there is none.
+struct AttentionNames {
+  std::array<std::string, 3> weights;  // of query, key, value
+  std::array<std::string, 3> biases;
+  std::string output_weight;
+  std::string output_bias;
+  WeightLayout layout = WeightLayout::out_in;
+  std::string query_norm = {};  // stems: "<query_norm>.weight"
+  std::string key_norm = {};
+
+  AttentionNames with_prefix(const std::string& prefix) const;
+};
+
+// One weight for query, key and value, (out, in), under nanoGPT's names.
+AttentionNames fused_names();
+
+// How queries and keys are normalised where a name says that they are: after the projection, before
+// the rotation.
+struct QueryKeyNormOptions {
+  bool each_head = true;  // D numbers of each head, weight (D,); or the whole row, weight (H*D,)
+  NormKind kind = NormKind::rms_norm;
+  bool bias = true;  // of a layer norm
+  float epsilon = 1e-6F;
+  float weight_offset = 0;
+};
+
+// Rotary positions of queries and keys, after norms and before keys go into a cache. A query's
+// position is its row + past, a key's its row from the cache's beginning.
+struct RotaryOptions {
+  std::vector<float> rates = {};  // radians per position of each pair of columns, at most D / 2
+                                  // of them; empty: no rotation
+  bool interleaved = false;       // pairs are neighbours, not halves apart
+  float magnitude = 1;            // multiplies what is rotated
+};
+
+// Pairs half a width apart with the rates that kernels::rotary_rates computes; throws
+// Error(bad_input) for an odd width or numbers that give no rates.
+RotaryOptions rotary_options(const kernels::RotaryRates& rates);
+
+// Which heads of a projection attend. Others are left by pruning where a norm is over whole rows:
+// it takes them in, attention does not see them.
+struct ProjectedHeads {
+  int64_t count = 0;                    // default: those that attend
+  std::vector<int64_t> attending = {};  // numbers among `count`; empty: all
+};
+
+// 0 stands for the default. By default the widths are those of the paper: D = E = out_dim / heads.
+struct MultiHeadAttentionOptions {
+  int64_t query_width = 0;  // of the inputs
+  int64_t key_width = 0;    // default: query_width
+  int64_t value_width = 0;  // default: key_width
+  int64_t heads = 1;
+  int64_t kv_heads = 0;           // default: heads; divides heads
+  int64_t out_dim = 0;            // default: query_width
+  int64_t head_dim = 0;           // D; default: out_dim / heads, which must be whole
+  int64_t value_head_dim = 0;     // E; default: head_dim
+  bool output_projection = true;  // without it out_dim is heads * value_head_dim
+  bool qkv_bias = true;
+  bool out_bias = true;
+  // Of calls that say nothing else, as in AttentionOptions.
+  std::optional<float> scale = {};
+  float softcap = 0;
+  int64_t window = 0;
+  QueryKeyNormOptions query_key_norm = {};
+  RotaryOptions rotation = {};
+  ProjectedHeads projected_queries = {};
+  ProjectedHeads projected_keys = {};
+  float weight_dropout = 0;  // in training
+  float output_dropout = 0;
+  AttentionNames names = fused_names();
+  std::string place = {};  // e.g. "decoder.0.self": names what is observed and what is drawn
+};
+
+// With defaults filled in; throws Error(bad_input) for what does not go together.
+MultiHeadAttentionOptions with_defaults(MultiHeadAttentionOptions options);
+
+}  // namespace headlight::nn
