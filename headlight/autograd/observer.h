@@ -26,9 +26,9 @@ class Observer {
   // A place that is a Value of the run, wanted or not: holding the handle keeps its gradient too,
   // for after a backward pass.
   virtual void hold(std::string_view place, const Value& value);
-  // Of tensors with scores (scores, scaled_scores, capped_scores, masked_scores, weights,
-  // weighted_values): the query rows to compute out of `queries`. The tensor then has only these
-  // rows.
+  // Of tensors with scores (scores, scaled_scores, capped_scores, position_bias, masked_scores,
+  // weights, weighted_values): the query rows to compute out of `queries`. The tensor then has only
+  // these rows.
   virtual RowRange rows(std::string_view place, int64_t queries);
 };
 

@@ -6,8 +6,9 @@
 
 namespace headlight::kernels {
 
-// In `problem`, heads and kv_heads are 1; scale, softcap and packed_keys are not used, gates,
-// dropout and all masks are. `score_weights` is w_v, (key_width,). Results as attention_forward's.
+// In `problem`, heads and kv_heads are 1; scale, softcap, position_bias and packed_keys are not
+// used, gates, dropout and all masks are. `score_weights` is w_v, (key_width,). Results as
+// attention_forward's.
 void additive_attention_forward(const Execution& execution, const AttentionProblem& problem,
                                 const float* score_weights, const AttentionOutputs& outputs);
 // As attention_backward; d_score_weights (key_width,) is added to when given.

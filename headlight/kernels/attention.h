@@ -1,4 +1,4 @@
-// Multi-head attention with everything inside: masks, offsets, bias, soft cap, grouped heads,
+// Multi-head attention with everything inside: masks, offsets, biases, soft cap, grouped heads,
 // unequal widths, gates, dropout, caches. Tiled with an online softmax; no (queries x keys) matrix
 // is ever kept. Key tiles start at key 0 and have one size, so a row's bits depend only on its own
 // query, keys, values and masks: not on threads, on other rows, on padding, or on keys it cannot
@@ -34,6 +34,24 @@ struct AttentionMask {
   tensor::Broadcast<const bool> keep;    // true: may attend
   tensor::Broadcast<const bool> forbid;  // true: may not
   tensor::Broadcast<const float> bias;   // added after scale and cap; -infinity hides
+};
+
+// A bias for how far a key is from the query, relative = j - (i + past): added to the score tile
+// after scale and cap, beside the mask's bias; -infinity hides. No (queries x keys) array exists.
+//   linear (ALiBi):  -coefficients[h] * |relative|, coefficients being slopes, (heads,)
+//   buckets (T5):    coefficients[bucket(relative) * heads + h], a table, (buckets, heads)
+// T5's bucket, as published and in float32: with `bidirectional`, half of the buckets are for
+// relative > 0, and n = |relative|; otherwise n = max(-relative, 0). Of the `count` buckets left,
+// exact = count / 2 hold one n each, the others more and more of them:
+//   exact + floor(log(n / exact) / log(max_distance / exact) * (count - exact)), at most count - 1
+enum class PositionBiasKind { none, linear, buckets };
+struct PositionBias {
+  PositionBiasKind kind = PositionBiasKind::none;
+  const float* coefficients = nullptr;
+  int64_t buckets = 0;  // at least 2, with bidirectional 4
+  bool bidirectional = false;
+  int64_t max_distance = 0;  // more than `exact`
+  explicit operator bool() const { return kind != PositionBiasKind::none; }
 };
 
 // Dropout of weights after the softmax. The draw for a weight depends on key, sequence, head, row
@@ -78,6 +96,7 @@ struct AttentionProblem {
   float scale = 1;
   float softcap = 0;  // > 0: s -> cap * tanh(s / cap)
   AttentionMask mask;
+  PositionBias position_bias;
   const float* gates = nullptr;  // (heads,) or (batch, heads): gates[b * gate_batch_stride + h]
   int64_t gate_batch_stride = 0;
   AttentionDropout dropout;
@@ -101,8 +120,9 @@ struct AttentionGradients {
   tensor::HeadsView query;
   tensor::HeadsView key;
   tensor::HeadsView value;
-  tensor::Broadcast<float> bias;  // strides as the mask's bias: repeated axes are summed over
-  float* gates = nullptr;         // laid out as the problem's gates
+  tensor::Broadcast<float> bias;   // strides as the mask's bias: repeated axes are summed over
+  float* gates = nullptr;          // laid out as the problem's gates
+  float* position_bias = nullptr;  // laid out as the coefficients
 };
 // `outputs` are those of the forward pass (ungated needed only with gates); d_output is the
 // gradient of `output`.
@@ -113,8 +133,9 @@ void attention_backward(const Execution& execution, const AttentionProblem& prob
 // Looking inside: `stage` of rows [first_row, first_row + row_count) of one sequence and head, by
 // the score-tile function of the forward pass, so weights are those it used (before dropout).
 // Written to out[row * out_stride + key] for all keys. The row maximum and sum of the forward pass
-// are needed for weights only.
-enum class ScoreStage { raw, scaled, capped, masked, weights };
+// are needed for weights only. position_bias is what is added to the capped scores for positions;
+// there must be one.
+enum class ScoreStage { raw, scaled, capped, position_bias, masked, weights };
 struct ScoreRequest {
   ScoreStage stage = ScoreStage::weights;
   int64_t batch = 0;

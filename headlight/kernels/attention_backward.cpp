@@ -3,6 +3,8 @@
 // in blocks. With P the weights, f the dropout factors, g the gate:
 //   dV = (g f P)^T dO,  dP = g f (dO V^T),  dS = P (dP - D) with D_i = g dO_i . O_i,
 //   dQ = scale dS K,  dK = scale dS^T Q,  dbias = dS.
+// The gradient of a position bias at distance r is the sum of dS_ij over j - i = r; its
+// coefficients' gradients follow from that, head by head.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "headlight/kernels/attention_backward.cpp"
 #include <hwy/foreach_target.h>
@@ -40,15 +42,21 @@ class Backward {
         shape_(problem.shape),
         scores_(problem, outputs, d_output),
         sizes_(scores_.sizes()),
-        memory_(execution, shape_) {}
+        memory_(execution, problem) {
+    if (!gradients.position_bias) return;
+    position_sums_ = execution.arena.allocate(
+        sizeof(double) *
+        static_cast<size_t>(shape_.batch * shape_.heads * scores_.positions().per_head()));
+  }
 
   void run() const {
-    if (gradients_.query.data) {
+    if (gradients_.query.data || gradients_.position_bias) {
       execution_.threads.parallel_for(shape_.batch * shape_.kv_heads, [&](int64_t index,
                                                                           int worker) {
         key_value_head(index / shape_.kv_heads, index % shape_.kv_heads, memory_.of_worker(worker));
       });
     }
+    if (gradients_.position_bias) add_position_sums();
     if (gradients_.bias) bias_gradient();
     if (gradients_.gates)
       gate_gradient(execution_, problem_, outputs_, d_output_, gradients_.gates);
@@ -68,10 +76,14 @@ class Backward {
     for_blocks(rows, [&](const RowBlock& block) {
       scratch.finite_blocks[block.first / kBackwardRows] = scores_.load_rows(block, scratch);
     });
+    scores_.load_positions(b, h, scratch);
     std::fill(scratch.d_query, scratch.d_query + rows.count * sizes_.key_padded, 0.0f);
+    std::fill(scratch.d_position_biases, scratch.d_position_biases + sizes_.positions, 0.0f);
     for (int64_t tile = 0; tile < sizes_.tiles; ++tile) {
       if (ScoreGradients::touches(needed, tile)) key_tile(rows, tile, scratch);
     }
+    if (gradients_.position_bias) sum_positions(b, h, scratch);
+    if (!gradients_.query.data) return;
     for (int64_t i = 0; i < rows.count; ++i) {
       add_row(scratch.d_query + i * sizes_.key_padded, shape_.key_width, problem_.scale,
               gradients_.query.row(b, h, i));
@@ -86,13 +98,15 @@ class Backward {
 
   // One key tile with all rows of a head, block by block.
   void key_tile(const RowBlock& rows, int64_t tile, const BackwardScratch& scratch) const {
+    const auto each_block = [&](const RowBlock& block) { tile_block(block, tile, scratch); };
+    if (!gradients_.query.data) return for_blocks(rows, each_block);
     const int64_t g = rows.h / group();
     const int64_t first = tile * kKeyTile, count = std::min(kKeyTile, shape_.keys - first);
     std::fill(scratch.d_keys, scratch.d_keys + kKeyTile * sizes_.key_padded, 0.0f);
     std::fill(scratch.d_values, scratch.d_values + kKeyTile * sizes_.value_padded, 0.0f);
     fetch_rows(gradients_.key, rows.b, g, first, count, shape_.key_width);
     fetch_rows(gradients_.value, rows.b, g, first, count, shape_.value_width);
-    for_blocks(rows, [&](const RowBlock& block) { tile_block(block, tile, scratch); });
+    for_blocks(rows, each_block);
     add_tile({scratch.d_keys, sizes_.key_padded, shape_.key_width, problem_.scale},
              gradients_.key.row(rows.b, g, first), gradients_.key.row_stride, count);
     add_tile({scratch.d_values, sizes_.value_padded, shape_.value_width, 1.0f},
@@ -130,6 +144,8 @@ class Backward {
       return;
     }
     const ScoreStrip strip = scores_.strip_of(rows, tile, seen, scratch);
+    if (gradients_.position_bias) add_position_gradients(strip, scratch);
+    if (!gradients_.query.data) return;
     if (problem_.softcap > 0) scores_.through_cap(strip, scratch);
     add_products(strip, scratch);
   }
@@ -160,6 +176,39 @@ class Backward {
         scratch.finite_tiles[strip.first_key / kKeyTile]);
   }
 
+  // Each row's dS to the biases it read; where nothing is seen, dS is 0.
+  void add_position_gradients(const ScoreStrip& strip, const BackwardScratch& scratch) const {
+    const FloatTag d;
+    const int64_t first = scores_.position_biases(scratch).index(strip.first_row, strip.first_key);
+    for (int64_t r = 0; r < strip.rows; ++r) {
+      const float* d_row = scratch.d_scores + r * kKeyTile;
+      float* sums = scratch.d_position_biases + first - r;
+      for (int64_t c = strip.begin; c < strip.end; c += kLanes)
+        hn::StoreU(hn::Add(hn::LoadU(d, sums + c), hn::LoadU(d, d_row + c)), d, sums + c);
+    }
+  }
+
+  double* position_sums(int64_t b, int64_t h) const {
+    return reinterpret_cast<double*>(position_sums_.get()) +
+           (b * shape_.heads + h) * scores_.positions().per_head();
+  }
+
+  void sum_positions(int64_t b, int64_t h, const BackwardScratch& scratch) const {
+    scores_.positions().sum_gradients(b, {scratch.d_position_biases, shape_.queries - 1, 0},
+                                      sizes_.positions, position_sums(b, h));
+  }
+
+  // A head's sums of all sequences, in their order.
+  void add_position_sums() const {
+    for (int64_t h = 0; h < shape_.heads; ++h) {
+      for (int64_t k = 0; k < scores_.positions().per_head(); ++k) {
+        double sum = 0;
+        for (int64_t b = 0; b < shape_.batch; ++b) sum += position_sums(b, h)[k];
+        gradients_.position_bias[k * shape_.heads + h] += static_cast<float>(sum);
+      }
+    }
+  }
+
   // Tasks are cut so that no two write the same number.
   void bias_gradient() const {
     const auto& strides = gradients_.bias.strides;
@@ -181,6 +230,7 @@ class Backward {
   // The part that some rows of a head have in the gradient of the bias.
   void bias_rows(const RowBlock& rows, const BackwardScratch& scratch) const {
     scores_.load_keys(rows.b, rows.h / group(), scratch);
+    scores_.load_positions(rows.b, rows.h, scratch);
     const int64_t live = live_queries(shape_, problem_.mask, rows.b);
     const int64_t end = std::min(live, rows.first + rows.count);
     for (int64_t first = rows.first; first < end; first += kBackwardRows) {
@@ -205,6 +255,7 @@ class Backward {
   const ScoreGradients scores_;
   const BackwardSizes& sizes_;
   const BackwardMemory memory_;
+  tensor::Block position_sums_;  // doubles, of each sequence and head
 };
 
 void run_backward(const Execution& execution, const AttentionProblem& problem,

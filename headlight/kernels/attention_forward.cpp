@@ -30,14 +30,19 @@ class Forward {
  public:
   Forward(const Execution& execution, const AttentionProblem& problem,
           const AttentionOutputs& outputs)
-      : execution_(execution), problem_(problem), outputs_(outputs), shape_(problem.shape) {
+      : execution_(execution),
+        problem_(problem),
+        outputs_(outputs),
+        shape_(problem.shape),
+        positions_(problem) {
     tiles_ = round_up(shape_.keys, kKeyTile) / kKeyTile;
     blocks_ = round_up(shape_.queries, kQueryBlock) / kQueryBlock;
     value_padded_ = round_up(shape_.value_width, kLanes);
     group_ = shape_.kv_heads > 0 ? shape_.heads / shape_.kv_heads : 0;
     // One row without element masks sees every key it reads, so its values can stay where they are.
     values_in_place_ = shape_.queries == 1 && value_padded_ == shape_.value_width &&
-                       !problem.mask.bias && !problem.mask.keep && !problem.mask.forbid;
+                       !problem.mask.bias && !problem.mask.keep && !problem.mask.forbid &&
+                       positions_.is_finite();
     // With heads enough for all workers a task takes a whole one: what it packs stays in its own
     // cache. Otherwise tasks are blocks of rows, and heads are packed before. This is a matter of
     // speed, not of bits.
@@ -86,7 +91,8 @@ class Forward {
     packed_ = execution_.arena.allocate(sizeof(float) *
                                         static_cast<size_t>(stores * (keys_size_ + values_size_)));
     finite_ = execution_.arena.allocate(static_cast<size_t>(stores * tiles_));
-    worker_size_ = kStripRows * kKeyTile + kQueryBlock * (value_padded_ + shape_.key_width);
+    worker_size_ = kStripRows * kKeyTile + kQueryBlock * (value_padded_ + shape_.key_width) +
+                   positions_.size(kQueryBlock, tiles_ * kKeyTile);
     scratch_ = execution_.arena.allocate(
         sizeof(float) * static_cast<size_t>(execution_.threads.size() * worker_size_));
   }
@@ -137,6 +143,7 @@ class Forward {
     float* scores = reinterpret_cast<float*>(scratch_.get()) + worker * worker_size_;
     float* sums = scores + kStripRows * kKeyTile;
     float* query = sums + kQueryBlock * value_padded_;
+    float* biases = query + kQueryBlock * shape_.key_width;
     RowStates<kQueryBlock> states(end - first);
     std::fill(sums, sums + (end - first) * value_padded_, 0.0f);
     const SeenKeys keys = seen_keys(shape_, problem_.mask, b, first, live - first);
@@ -144,6 +151,9 @@ class Forward {
       pack_row_groups(problem_.query.row(b, h, first), problem_.query.row_stride, live - first,
                       shape_.key_width, query);
       const int64_t first_tile = keys.any.first / kKeyTile;
+      const PositionBiases position_biases =
+          positions_.fill({b, h, first, live - first},
+                          {first_tile * kKeyTile, round_up(keys.any.last, kKeyTile)}, biases);
       for (int64_t tile = first_tile; tile * kKeyTile < keys.any.last; ++tile) {
         // Short strips fit the edge of what is seen more closely.
         const bool whole =
@@ -162,7 +172,8 @@ class Forward {
                         .rows = rows,
                         .query = query + (row - first) * shape_.key_width,
                         .keys = head.keys + tile * kKeyTile * shape_.key_width,
-                        .scores = scores},
+                        .scores = scores,
+                        .position_bias = position_biases.of_row(row, tile * kKeyTile)},
                        tile, whole ? keys : seen_keys(shape_, problem_.mask, b, row, rows), head,
                        row - first, states, sums + (row - first) * value_padded_);
         }
@@ -214,6 +225,7 @@ class Forward {
   const AttentionProblem& problem_;
   const AttentionOutputs& outputs_;
   const AttentionShape& shape_;
+  const PositionBiasSource positions_;
   std::vector<KeyInterval> needed_;  // per sequence: only what some row may see is packed
   int64_t tiles_ = 0;
   int64_t blocks_ = 0;

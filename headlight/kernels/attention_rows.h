@@ -14,6 +14,12 @@ struct KeyInterval {
   int64_t last = 0;
 };
 
+// Rows [first, first + count) of one sequence and query head.
+struct RowBlock {
+  int64_t b, h;
+  int64_t first, count;
+};
+
 // The rows of sequence b that are not padding.
 inline int64_t live_queries(const AttentionShape& shape, const AttentionMask& mask, int64_t b) {
   return mask.query_lens ? std::clamp<int64_t>(mask.query_lens[b], 0, shape.queries)

@@ -20,17 +20,21 @@ class Scores {
         row_max_(row_max),
         row_sum_(row_sum),
         out_(out),
-        out_stride_(out_stride) {}
+        out_stride_(out_stride),
+        positions_(problem) {}
 
-  // Floats of scratch for run_tile: a tile of keys, a group of rows, a strip of scores.
-  static int64_t scratch_size(const AttentionShape& shape) {
-    return kKeyTile * shape.key_width + kTileRows * (shape.key_width + kKeyTile);
+  // Floats of scratch for run_tile: a tile of keys, a group of rows, a strip of scores and their
+  // position biases.
+  int64_t scratch_size() const {
+    const int64_t width = problem_.shape.key_width;
+    return kKeyTile * width + kTileRows * (width + kKeyTile) + positions_.size(kTileRows, kKeyTile);
   }
 
   // One key tile against all rows asked for.
   void run_tile(int64_t tile, float* packed) const {
     float* group = packed + kKeyTile * problem_.shape.key_width;
     float* scores = group + kTileRows * problem_.shape.key_width;
+    float* biases = scores + kTileRows * kKeyTile;
     const AttentionShape& shape = problem_.shape;
     const int64_t g = request_.head / (shape.heads / shape.kv_heads);
     const PackedKeys& keys = problem_.packed_keys;
@@ -54,23 +58,34 @@ class Scores {
       pack_row_groups(problem_.query.row(request_.batch, request_.head, first),
                       problem_.query.row_stride, strip.rows, shape.key_width, group);
       set_columns(strip, tile, {{0, shape.keys}, {}});
+      strip.position_bias = positions_
+                                .fill({strip.b, strip.h, first, strip.rows},
+                                      {strip.first_key, strip.first_key + kKeyTile}, biases)
+                                .of_row(first, strip.first_key);
+      if (request_.stage == ScoreStage::position_bias) {
+        for (int64_t r = 0; r < strip.rows; ++r) write_row(strip, r, strip.position_bias - r);
+        continue;
+      }
       const bool weights = request_.stage == ScoreStage::weights;
       score_strip(problem_, strip, weights ? ScoreStage::masked : request_.stage);
-      for (int64_t r = 0; r < strip.rows; ++r) write_row(strip, r, weights);
+      for (int64_t r = 0; r < strip.rows; ++r) {
+        if (weights) to_weights(strip, r);
+        write_row(strip, r, strip.scores + r * kKeyTile);
+      }
     }
   }
 
  private:
-  void write_row(const ScoreStrip& strip, int64_t r, bool weights) const {
-    const AttentionShape& shape = problem_.shape;
-    float* row = strip.scores + r * kKeyTile;
-    const int64_t i = strip.first_row + r;
-    if (weights) {
-      const int64_t index = row_index(shape, strip.b, strip.h, i);
-      weights_of_row(row_max_[index], row_sum_[index], strip.begin, strip.end, row);
-    }
-    const int64_t count = std::min(kKeyTile, shape.keys - strip.first_key);
-    std::copy(row, row + count, out_ + (i - request_.first_row) * out_stride_ + strip.first_key);
+  void to_weights(const ScoreStrip& strip, int64_t r) const {
+    const int64_t index = row_index(problem_.shape, strip.b, strip.h, strip.first_row + r);
+    weights_of_row(row_max_[index], row_sum_[index], strip.begin, strip.end,
+                   strip.scores + r * kKeyTile);
+  }
+
+  void write_row(const ScoreStrip& strip, int64_t r, const float* row) const {
+    const int64_t count = std::min(kKeyTile, problem_.shape.keys - strip.first_key);
+    const int64_t i = strip.first_row + r - request_.first_row;
+    std::copy(row, row + count, out_ + i * out_stride_ + strip.first_key);
   }
 
   const AttentionProblem& problem_;
@@ -79,13 +94,14 @@ class Scores {
   const float* row_sum_;
   float* out_;
   int64_t out_stride_;
+  const PositionBiasSource positions_;
 };
 
 void run_scores(const Execution& execution, const AttentionProblem& problem,
                 const ScoreRequest& request, const float* row_max, const float* row_sum, float* out,
                 int64_t out_stride) {
   const Scores scores(problem, request, row_max, row_sum, out, out_stride);
-  const int64_t worker_size = Scores::scratch_size(problem.shape);
+  const int64_t worker_size = scores.scratch_size();
   const tensor::Block block = execution.arena.allocate(
       sizeof(float) * static_cast<size_t>(worker_size * execution.threads.size()));
   float* scratch = reinterpret_cast<float*>(block.get());

@@ -255,6 +255,33 @@ TEST_F(AttentionRefusal, names_masks_and_lengths_that_do_not_fit) {
             "attention (gates): shape is [3], [2] or [2, 2] is needed");
 }
 
+TEST_F(AttentionRefusal, names_position_biases_that_do_not_fit) {
+  using Kind = autograd::PositionBiasKind;
+  const auto biased = [&](const autograd::PositionBias& bias) {
+    return error({.heads = 2, .position_bias = bias});
+  };
+  EXPECT_EQ(biased({Kind::linear, zeros({3})}),
+            "attention (position_bias): shape is [3], there are 2 heads");
+  EXPECT_EQ(biased({Kind::linear, Value()}), "attention (position_bias): is missing");
+  EXPECT_EQ(biased({Kind::buckets, Value()}), "attention (position_bias): is missing");
+  EXPECT_EQ(biased({Kind::buckets, zeros({2, 32})}),
+            "attention (position_bias): shape is [2, 32], a table of [buckets, 2] is needed");
+  EXPECT_EQ(biased({Kind::buckets, halves({32, 2})}),
+            "attention (position_bias): is float16, float32 is needed");
+  EXPECT_EQ(
+      biased({Kind::buckets, Value::leaf(Tensor::zeros(DType::f32, {2, 32}).permuted({1, 0}))}),
+      "attention (position_bias): shape [32, 2] is not adjacent in memory");
+  EXPECT_EQ(biased({Kind::buckets, zeros({3, 2})}),
+            "attention (position_bias): 3 buckets for two directions, at least 4 are needed");
+  EXPECT_EQ(biased({Kind::buckets, zeros({1, 2}), false}),
+            "attention (position_bias): 1 buckets, at least 2 are needed");
+  EXPECT_EQ(biased({Kind::buckets, zeros({32, 2}), false, 16}),
+            "attention (position_bias): max_distance is 16, with 32 buckets it must be from 17 to "
+            "1152921504606846976");
+  EXPECT_EQ(biased({Kind::none, zeros({2})}),
+            "attention (position_bias): coefficients of shape [2] have no kind");
+}
+
 TEST_F(AttentionRefusal, names_numbers_out_of_range) {
   EXPECT_EQ(error({.softcap = -1}), "attention (softcap): is -1.000000, it must be 0 or positive");
   EXPECT_EQ(error({.scale = std::numeric_limits<float>::infinity()}),
@@ -298,6 +325,9 @@ TEST_F(AttentionRefusal, of_additive_scoring_names_what_it_does_not_have) {
             "additive_attention (scale): additive scoring has none");
   EXPECT_EQ(additive(query, zeros({6}), {.softcap = 1}),
             "additive_attention (softcap): additive scoring has none");
+  EXPECT_EQ(additive(query, zeros({6}),
+                     {.position_bias = {autograd::PositionBiasKind::linear, zeros({1})}}),
+            "additive_attention (position_bias): additive scoring has none");
   EXPECT_EQ(additive(zeros({2, 1, 3, 6}), zeros({6})),
             "additive_attention (query): shape is [2, 1, 3, 6], rank 3 is needed");
   EXPECT_EQ(additive(zeros({2, 3, 5}), zeros({5})),

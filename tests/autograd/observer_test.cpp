@@ -81,6 +81,7 @@ TEST_F(Observing, delivers_every_tensor_in_its_documented_shape) {
       {"scores", scores},
       {"scaled_scores", scores},
       {"capped_scores", scores},
+      {"position_bias", scores},
       {"masked_scores", scores},
       {"weights", scores},
       {"row_max", {kBatch, kHeads, kQueries}},
@@ -121,11 +122,14 @@ TEST_F(Observing, shows_steps_that_follow_from_each_other) {
           EXPECT_NEAR(at(seen("scaled_scores"), {b, h, i, j}), dot * scale, 1e-5);
           const float capped = 2 * std::tanh(dot * scale / 2);
           EXPECT_NEAR(at(seen("capped_scores"), {b, h, i, j}), capped, 1e-5);
+          const float bias = -floats(slopes.data())[static_cast<size_t>(h)] *
+                             static_cast<float>(std::abs(i + 2 * b - j));
+          EXPECT_EQ(at(seen("position_bias"), {b, h, i, j}), bias);
           const bool visible = j <= i + 2 * b;
           const float masked = at(seen("masked_scores"), {b, h, i, j});
           const float weight = at(seen("weights"), {b, h, i, j});
           if (visible) {
-            EXPECT_NEAR(masked, capped, 1e-5);
+            EXPECT_NEAR(masked, capped + bias, 1e-5);
             EXPECT_NEAR(
                 weight,
                 std::exp(masked - at(seen("row_max"), {b, h, i})) / at(seen("row_sum"), {b, h, i}),

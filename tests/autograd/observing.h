@@ -35,13 +35,15 @@ class Notebook : public autograd::Observer {
 
 constexpr int64_t kBatch = 2, kHeads = 4, kQueries = 5, kKeys = 7, kWidth = 3, kValueWidth = 2;
 
-// Grouped heads, a cap, a causal mask with an offset and gates: all there is to see.
+// Grouped heads, a cap, a causal mask with an offset, a position bias and gates: all there is to
+// see.
 class Observing : public Autograd {
  protected:
   autograd::Value query = random_leaf({kBatch, kQueries, kHeads* kWidth}, 1);
   autograd::Value key = random_leaf({kBatch, kKeys, kHeads / 2 * kWidth}, 2);
   autograd::Value value = random_leaf({kBatch, kKeys, kHeads / 2 * kValueWidth}, 3);
   autograd::Value gates = leaf({kHeads}, {1, 0.5F, 2, 0});
+  autograd::Value slopes = leaf({kHeads}, {0.5F, 0.25F, 0.125F, 0});
 
   autograd::AttentionOptions options() const {
     autograd::AttentionOptions options;
@@ -50,6 +52,7 @@ class Observing : public Autograd {
     options.softcap = 2;
     options.causal = true;
     options.past = tensor::Tensor::of({kBatch}, std::vector<int64_t>{0, 2});
+    options.position_bias = {autograd::PositionBiasKind::linear, slopes};
     options.gates = gates;
     options.place = "decoder.0.self";
     return options;
@@ -59,12 +62,12 @@ class Observing : public Autograd {
   std::vector<std::vector<float>> run(autograd::Observer* observer) {
     autograd::Context context = recording_context();
     context.observer = observer;
-    for (autograd::Value* input : {&query, &key, &value, &gates}) input->clear_grad();
+    for (autograd::Value* input : {&query, &key, &value, &gates, &slopes}) input->clear_grad();
     const autograd::Value output = attention(context, query, key, value, options());
     tape_.backward(context, output, random_leaf(output.shape(), 4).data());
     reconstructed_ = context.statistics.scores_reconstructed;
-    return {floats(output.data()), floats(query.grad()), floats(key.grad()), floats(value.grad()),
-            floats(gates.grad())};
+    return {floats(output.data()), floats(query.grad()), floats(key.grad()),
+            floats(value.grad()),  floats(gates.grad()), floats(slopes.grad())};
   }
 
   int64_t reconstructed_ = 0;

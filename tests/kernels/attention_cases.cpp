@@ -118,6 +118,30 @@ AttentionCase alone(AttentionCase c, int64_t b) {
   return c;
 }
 
+// Slopes as ALiBi has them, some negative, or a table, some of whose entries hide.
+void draw_position_bias(Draw& draw, AttentionCase& c) {
+  auto& bias = c.position_bias;
+  if (!draw.chance(0.4)) return;
+  if (draw.chance(0.5)) {
+    bias.kind = kernels::PositionBiasKind::linear;
+    c.positions = draw.numbers(c.shape.heads);
+    for (double& slope : c.positions) slope = static_cast<double>(static_cast<float>(0.05 * slope));
+    return;
+  }
+  bias.kind = kernels::PositionBiasKind::buckets;
+  bias.bidirectional = draw.chance(0.5);
+  bias.buckets = draw.between(bias.bidirectional ? 4 : 2, 40);
+  bias.max_distance = draw.between(bias.buckets, 200);
+  c.positions = draw.numbers(bias.buckets * c.shape.heads);
+  if (draw.chance(0.7)) return;
+  for (double& x : c.positions) x = draw.chance(0.2) ? -std::numeric_limits<double>::infinity() : x;
+}
+
+kernels::PositionBias position_bias(const AttentionCase& c, const std::vector<float>& positions) {
+  const auto& bias = c.position_bias;
+  return {bias.kind, positions.data(), bias.buckets, bias.bidirectional, bias.max_distance};
+}
+
 }  // namespace
 
 AttentionCase AttentionCase::draw(uint64_t seed, const CaseLimits& limits) {
@@ -184,6 +208,8 @@ AttentionCase AttentionCase::draw(uint64_t seed, const CaseLimits& limits) {
   if (c.additive) {
     c.scale = 1, c.softcap = 0;
     c.score_weights = draw.numbers(s.key_width);
+  } else {
+    draw_position_bias(draw, c);
   }
   return c;
 }
@@ -226,7 +252,9 @@ std::string AttentionCase::text() const {
       << past.size() << " valid " << valid_lens.size() << " query_lens " << query_lens.size()
       << " keep " << keep.size() << " forbid " << forbid.size() << " bias " << bias.size()
       << " gates " << gates.size() << " cap " << softcap << " scale " << scale << " dropout "
-      << dropout_probability;
+      << dropout_probability << " position bias " << static_cast<int>(position_bias.kind)
+      << " buckets " << position_bias.buckets << (position_bias.bidirectional ? " both ways" : "")
+      << " to " << position_bias.max_distance;
   return out.str();
 }
 
@@ -245,6 +273,7 @@ AttentionRun run_kernels(const AttentionCase& given, const RunOptions& options) 
       ungated(s.batch, s.heads, s.queries, s.value_width, false);
   query.load(c.query), key.load(c.key), value.load(c.value), d_output.load(c.d_output);
   const std::vector<float> gates = floats(c.gates), bias = floats(c.bias);
+  const std::vector<float> positions = floats(c.positions);
   AttentionRun run;
   run.row_max.resize(static_cast<size_t>(s.batch * s.heads * s.queries));
   run.row_sum.resize(run.row_max.size());
@@ -255,6 +284,7 @@ AttentionRun run_kernels(const AttentionCase& given, const RunOptions& options) 
   problem.softcap = static_cast<float>(c.softcap);
   problem.mask = c.mask();
   if (!bias.empty()) problem.mask.bias = broadcast(bias.data(), c.bias_sizes);
+  problem.position_bias = position_bias(c, positions);
   if (!gates.empty()) problem.gates = gates.data();
   problem.gate_batch_stride = c.gates_per_sequence ? s.heads : 0;
   problem.dropout = {c.dropout_probability, c.dropout_key, nullptr};
@@ -293,6 +323,8 @@ AttentionRun run_kernels(const AttentionCase& given, const RunOptions& options) 
         d_query.view(), d_key.view(), d_value.view(), {}, nullptr};
     if (!bias.empty()) gradients.bias = broadcast(run.d_bias.data(), c.bias_sizes);
     if (!gates.empty()) gradients.gates = run.d_gates.data();
+    run.d_positions.resize(positions.size());
+    if (!positions.empty()) gradients.position_bias = run.d_positions.data();
     if (c.additive) {
       run.d_score_weights.resize(score_weights.size());
       kernels::additive_attention_backward(execution, problem, score_weights.data(), outputs,
@@ -312,6 +344,8 @@ kernels::reference::AttentionInputs<double> reference_inputs(const AttentionCase
   in.scale = c.scale, in.softcap = c.softcap;
   in.mask = c.mask();
   if (!c.bias.empty()) in.bias = broadcast(c.bias.data(), c.bias_sizes);
+  in.position_bias = c.position_bias;
+  in.position_bias.coefficients = c.positions.data();
   if (!c.gates.empty()) in.gates = c.gates.data();
   in.gate_batch_stride = c.gates_per_sequence ? c.shape.heads : 0;
   return in;
@@ -335,9 +369,17 @@ ReferenceRun run_reference(const AttentionCase& c) {
   for (size_t n = 0; n < c.d_output.size() && !c.gates.empty(); ++n) {
     run.summed += std::abs(c.d_output[n] * run.forward.ungated[n]);
   }
-  for (size_t n = 0; n < run.backward.scores.size() && !c.bias.empty(); ++n) {
-    run.summed += std::abs(run.backward.scores[n]);
+  const bool linear = c.position_bias.kind == kernels::PositionBiasKind::linear;
+  for (size_t n = 0; n < run.backward.scores.size(); ++n) {
+    const auto key = static_cast<int64_t>(n) % c.shape.keys;
+    const auto row = static_cast<int64_t>(n) / c.shape.keys;
+    const int64_t b = row / c.shape.queries / c.shape.heads;
+    const int64_t far = std::abs(relative_position(in, b, row % c.shape.queries, key));
+    const double terms = (c.bias.empty() ? 0 : 1) +
+                         (c.positions.empty() ? 0 : 1) * (linear ? static_cast<double>(far) : 1);
+    run.summed += terms * std::abs(run.backward.scores[n]);
   }
+  if (!c.positions.empty()) run.d_positions = run.backward.position_bias;
   run.d_bias.assign(c.bias.size(), 0);
   const AttentionShape& s = c.shape;
   for (int64_t b = 0; b < s.batch; ++b) {
@@ -371,6 +413,7 @@ std::vector<float> run_cached(const AttentionCase& c) {
   std::vector<float> packed(static_cast<size_t>(s.batch * s.kv_heads * packed_size),
                             std::numeric_limits<float>::quiet_NaN());
   const std::vector<float> gates = floats(c.gates), bias = floats(c.bias);
+  const std::vector<float> positions = floats(c.positions);
   for (int64_t b = 0; b < s.batch; ++b) {
     int64_t filled = 0;
     for (int64_t i = 0; i < s.queries; ++i) {
@@ -405,6 +448,7 @@ std::vector<float> run_cached(const AttentionCase& c) {
         if (mask) mask.data = &mask.at(b, 0, i, 0);
       };
       shift(problem.mask.bias), shift(problem.mask.keep), shift(problem.mask.forbid);
+      problem.position_bias = position_bias(c, positions);
       if (!gates.empty()) problem.gates = gates.data() + (c.gates_per_sequence ? b * s.heads : 0);
       tensor::HeadsView row = output.view();
       row.data = output.view().row(b, 0, i);

@@ -35,6 +35,10 @@ struct AttentionCase {
   std::vector<double> score_weights;  // of additive scoring
   float dropout_probability = 0;
   uint64_t dropout_key = 0;
+  // Slopes (H,) or a table (buckets, H), as the reference takes them; the numbers are in
+  // `positions`.
+  kernels::reference::PositionBias<double> position_bias;
+  std::vector<double> positions;
 
   static AttentionCase draw(uint64_t seed, const CaseLimits& limits);
 
@@ -48,7 +52,7 @@ struct AttentionCase {
 // (B,H,T,S).
 struct AttentionRun {
   std::vector<float> output, row_max, row_sum, weights;
-  std::vector<float> d_query, d_key, d_value, d_bias, d_gates, d_score_weights;
+  std::vector<float> d_query, d_key, d_value, d_bias, d_gates, d_score_weights, d_positions;
 };
 
 struct RunOptions {
@@ -67,7 +71,7 @@ struct ReferenceRun {
   std::vector<double> d_bias, d_gates;  // summed over the axes along which they are repeated
   double summed =
       0;  // sizes of the terms of these sums, added up: what their rounding is measured by
-  std::vector<double> d_score_weights;
+  std::vector<double> d_score_weights, d_positions;
 };
 ReferenceRun run_reference(const AttentionCase& given);
 // The inputs over the case's own arrays, without dropout.

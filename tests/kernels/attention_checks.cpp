@@ -42,14 +42,16 @@ void expect_agreement(const AttentionCase& c, const ReferenceRun& want, uint64_t
   EXPECT_LT(difference(run.row_sum, want.forward.row_sum), kOutput);
   // Some gradients are zero by nature, so all are measured by the largest.
   const auto& back = want.backward;
-  const double gradient = kGradient * largest_of({&back.query, &back.key, &back.value, &want.d_bias,
-                                                  &want.d_gates, &want.d_score_weights});
+  const double gradient =
+      kGradient * largest_of({&back.query, &back.key, &back.value, &want.d_bias, &want.d_gates,
+                              &want.d_score_weights, &want.d_positions});
   EXPECT_LT(distance(run.d_query, back.query), gradient);
   EXPECT_LT(distance(run.d_key, back.key), gradient);
   EXPECT_LT(distance(run.d_value, back.value), gradient);
   EXPECT_LT(distance(run.d_bias, want.d_bias), gradient + 1e-6 * want.summed);
   EXPECT_LT(distance(run.d_gates, want.d_gates), gradient + 1e-6 * want.summed);
   EXPECT_LT(distance(run.d_score_weights, want.d_score_weights), gradient);
+  EXPECT_LT(distance(run.d_positions, want.d_positions), gradient + 1e-6 * want.summed);
 }
 
 std::vector<float> sequence_part(const std::vector<float>& all, int64_t b, int64_t batch) {
@@ -90,10 +92,10 @@ double difference(const std::vector<float>& got, const std::vector<double>& want
 
 bool same_run(const AttentionRun& a, const AttentionRun& b) {
   const std::vector<float> AttentionRun::*const all[] = {
-      &AttentionRun::output,         &AttentionRun::row_max, &AttentionRun::row_sum,
-      &AttentionRun::weights,        &AttentionRun::d_query, &AttentionRun::d_key,
-      &AttentionRun::d_value,        &AttentionRun::d_bias,  &AttentionRun::d_gates,
-      &AttentionRun::d_score_weights};
+      &AttentionRun::output,          &AttentionRun::row_max,    &AttentionRun::row_sum,
+      &AttentionRun::weights,         &AttentionRun::d_query,    &AttentionRun::d_key,
+      &AttentionRun::d_value,         &AttentionRun::d_bias,     &AttentionRun::d_gates,
+      &AttentionRun::d_score_weights, &AttentionRun::d_positions};
   return std::all_of(std::begin(all), std::end(all),
                      [&](auto member) { return same_bits(a.*member, b.*member); });
 }

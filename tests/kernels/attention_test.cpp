@@ -73,18 +73,20 @@ TEST(Attention, shows_every_stage_of_the_scores_as_the_formulas_have_it) {
     const AttentionCase c = AttentionCase::draw(400000 + seed, {.largest_size = 30});
     SCOPED_TRACE(c.text());
     const auto in = reference_inputs(c);
-    for (const ScoreStage stage :
-         {ScoreStage::raw, ScoreStage::scaled, ScoreStage::capped, ScoreStage::masked}) {
+    for (const ScoreStage stage : {ScoreStage::raw, ScoreStage::scaled, ScoreStage::capped,
+                                   ScoreStage::position_bias, ScoreStage::masked}) {
+      if (stage == ScoreStage::position_bias && c.positions.empty()) continue;
       std::vector<double> want;
       const kernels::AttentionShape& s = c.shape;
       for (int64_t n = 0; n < s.batch * s.heads * s.queries * s.keys; ++n) {
         const int64_t row = n / s.keys, head = row / s.queries;
         const auto score = kernels::reference::score_of(in, head / s.heads, head % s.heads,
                                                         row % s.queries, n % s.keys);
-        want.push_back(stage == ScoreStage::raw      ? score.raw
-                       : stage == ScoreStage::scaled ? score.scaled
-                       : stage == ScoreStage::capped ? score.capped
-                                                     : score.masked);
+        want.push_back(stage == ScoreStage::raw             ? score.raw
+                       : stage == ScoreStage::scaled        ? score.scaled
+                       : stage == ScoreStage::capped        ? score.capped
+                       : stage == ScoreStage::position_bias ? score.position_bias
+                                                            : score.masked);
       }
       EXPECT_LT(difference(run_kernels(c, {.weights = true, .stage = stage}).weights, want), 1e-5)
           << "stage " << static_cast<int>(stage);

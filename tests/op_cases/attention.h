@@ -1,4 +1,4 @@
-// Cases of attention and additive attention: shapes, masks in any combination, bias, gates,
+// Cases of attention and additive attention: shapes, masks in any combination, biases, gates,
 // dropout.
 #pragma once
 
@@ -50,6 +50,22 @@ inline void draw_masks(Draw& draw, AttentionDraw& drawn) {
   options.place = kAttentionPlace;
 }
 
+inline void draw_position_bias(Draw& draw, AttentionDraw& drawn) {
+  if (!draw.chance(0.4)) return;
+  autograd::PositionBias& bias = drawn.options.position_bias;
+  const int64_t heads = drawn.shape.heads;
+  if (draw.chance()) {
+    bias.kind = autograd::PositionBiasKind::linear;
+    drawn.position_shape = {heads};
+    return;
+  }
+  bias.kind = autograd::PositionBiasKind::buckets;
+  bias.bidirectional = draw.chance();
+  const int64_t buckets = draw.between(bias.bidirectional ? 4 : 2, 12);
+  bias.max_distance = draw.between(buckets, 40);
+  drawn.position_shape = {buckets, heads};
+}
+
 // Some entries of a bias hide their key.
 inline Numbers draw_bias(Draw& draw, int64_t count) {
   Numbers bias = draw.normal(count);
@@ -76,6 +92,11 @@ inline std::vector<OpInput> draw_attention_inputs(Draw& draw, const AttentionDra
   if (drawn.gate_shape.rank() > 0) {
     inputs.push_back({"gates", drawn.gate_shape, draw.normal(drawn.gate_shape.elements()), true});
   }
+  if (drawn.position_shape.rank() > 0) {
+    const double deviation = drawn.position_shape.rank() == 1 ? 0.1 : 1;  // slopes are small
+    inputs.push_back({"position_bias", drawn.position_shape,
+                      draw.normal(drawn.position_shape.elements(), deviation), true});
+  }
   return inputs;
 }
 
@@ -85,6 +106,8 @@ inline autograd::AttentionOptions engine_options(const AttentionDraw& drawn,
   autograd::AttentionOptions options = drawn.options;
   if (drawn.bias_shape.rank() > 0) options.bias = inputs[3];
   if (drawn.gate_shape.rank() > 0) options.gates = inputs[drawn.gate_input()];
+  if (drawn.position_shape.rank() > 0)
+    options.position_bias.coefficients = inputs[drawn.position_input()];
   return options;
 }
 
@@ -106,6 +129,7 @@ inline OpCase draw_attention(Draw& draw) {
   s.value_width = draw.size(1, 20, 64);
   drawn->split = draw.chance();
   draw_masks(draw, *drawn);
+  draw_position_bias(draw, *drawn);
   drawn->options.heads = s.heads;
   drawn->options.kv_heads = s.kv_heads;
   if (draw.chance(0.3)) drawn->options.scale = static_cast<float>(draw.uniform(-1, 1));

@@ -10,15 +10,18 @@
 
 namespace headlight::tests {
 
-// A drawn problem. Its inputs are query, key, value and then, where they are taken, bias and gates.
+// A drawn problem. Its inputs are query, key, value and then, where they are taken, bias, gates and
+// the coefficients of a position bias.
 struct AttentionDraw {
   kernels::AttentionShape shape;
   bool split = false;  // rank 4, (B, H, T, D), instead of rank 3, (B, T, H*D)
   autograd::AttentionOptions options;
-  tensor::Shape bias_shape;  // rank 0: none
-  tensor::Shape gate_shape;  // rank 0: none
+  tensor::Shape bias_shape;      // rank 0: none
+  tensor::Shape gate_shape;      // rank 0: none
+  tensor::Shape position_shape;  // rank 0: none
 
   size_t gate_input() const { return bias_shape.rank() > 0 ? 4 : 3; }
+  size_t position_input() const { return gate_input() + (gate_shape.rank() > 0 ? 1 : 0); }
 };
 
 // (B, T, H*W) as (B, H, T, W).
@@ -55,7 +58,7 @@ inline double dropout_factor(uint64_t key, float probability, std::array<int64_t
 // The reference's inputs, with the memory they point to.
 struct AttentionReference {
   kernels::reference::AttentionInputs<double> inputs;
-  Numbers query, key, value, bias, gates, dropout;
+  Numbers query, key, value, bias, gates, positions, dropout;
   const AttentionDraw& drawn;
 
   AttentionReference(const AttentionDraw& problem, const References& given, uint64_t dropout_key)
@@ -78,6 +81,7 @@ struct AttentionReference {
       inputs.gates = gates.data();
       inputs.gate_batch_stride = problem.gate_shape.rank() == 2 ? s.heads : 0;
     }
+    if (problem.position_shape.rank() > 0) set_position_bias(given[problem.position_input()]);
     if (problem.options.dropout > 0) draw_dropout(dropout_key);
   }
   AttentionReference(const AttentionReference&) = delete;
@@ -108,6 +112,13 @@ struct AttentionReference {
     if (options.forbid_mask.defined()) {
       inputs.mask.forbid = {options.forbid_mask.data<bool>(), strides(options.forbid_mask.shape())};
     }
+  }
+
+  void set_position_bias(const Numbers& coefficients) {
+    positions = coefficients;
+    const autograd::PositionBias& bias = drawn.options.position_bias;
+    inputs.position_bias = {bias.kind, positions.data(), drawn.position_shape[0],
+                            bias.bidirectional, bias.max_distance};
   }
 
   // Strides over (batch, head, query, key) of a contiguous mask or bias; 0 where it repeats.
@@ -162,6 +173,7 @@ struct AttentionReference {
       }
       result.push_back(std::move(d_gates));
     }
+    if (drawn.position_shape.rank() > 0) result.push_back(gradient.position_bias);
     return result;
   }
 };

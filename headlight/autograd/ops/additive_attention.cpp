@@ -44,6 +44,9 @@ void check_additive(const Value& query, const Value& score_weights,
   if (options.scale || options.softcap != 0) {
     refuse(kName, options.scale ? "scale" : "softcap", "additive scoring has none");
   }
+  if (options.position_bias.kind != PositionBiasKind::none) {
+    refuse(kName, "position_bias", "additive scoring has none");
+  }
   const Tensor& weights = score_weights.data();
   if (query.defined()) {
     const bool row = weights.defined() && weights.rank() == 2 && weights.size(0) == 1;

@@ -15,9 +15,9 @@ struct AttentionNode : Node {
   AttentionTargets targets;
 
   // With weights w, gate g, O the ungated output and dO the gradient of the gated one:
-  // dV += w^T g dO;  ds = w * (g dO V^T - g sum(dO * O));  dbias += ds;  through cap and scale,
-  // dQ += ds' K and dK += ds'^T Q;  dg += sum(dO * O). The weights are computed again, tile by
-  // tile.
+  // dV += w^T g dO;  ds = w * (g dO V^T - g sum(dO * O));  dbias += ds;  dslope -= ds |relative| or
+  // dtable[bucket] += ds;  through cap and scale, dQ += ds' K and dK += ds'^T Q;
+  // dg += sum(dO * O). The weights are computed again, tile by tile.
   void backward(Context& context) override {
     AttentionGradientMemory memory(context, inputs, targets);
     kernels::attention_backward(context.execution(), inputs.problem(),
@@ -52,15 +52,17 @@ Value attention(Context& context, const Value& query, const Value& key, const Va
       checked_attention("attention", query.data(), key.data(), value.data(), options);
   const Value gates = effective_gates(context, options, inputs.shape.heads);
   set_attention_options(context, "attention", inputs, options, gates);
-  const bool record = recording(context, {&query, &key, &value, &options.bias, &gates});
+  const Value& coefficients = options.position_bias.coefficients;
+  const bool record =
+      recording(context, {&query, &key, &value, &options.bias, &gates, &coefficients});
   AttentionResults results = run(context, inputs, options.place, record);
   if (!record) return Value::leaf(results.output);
   auto node = std::make_unique<AttentionNode>();
   const Tensor output = results.output;
   node->inputs = std::move(inputs);
   node->results = std::move(results);
-  node->targets = {query.gradient(), key.gradient(), value.gradient(), options.bias.gradient(),
-                   gates.gradient()};
+  node->targets = {query.gradient(),        key.gradient(),   value.gradient(),
+                   options.bias.gradient(), gates.gradient(), coefficients.gradient()};
   return context.tape->record(std::move(node), output);
 }
 

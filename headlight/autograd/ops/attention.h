@@ -1,4 +1,5 @@
-// attention: softmax(mask(softcap(scale * Q K^T) + bias)) V for all heads, by the fused kernel.
+// attention: softmax(mask(softcap(scale * Q K^T) + position bias + bias)) V for all heads, by the
+// fused kernel.
 #pragma once
 
 #include <optional>
@@ -8,6 +9,21 @@
 #include "headlight/autograd/value.h"
 
 namespace headlight::autograd {
+
+using kernels::PositionBiasKind;
+
+// A bias for how far a key is from its query, relative = j - (i + past), computed with the scores:
+// no (T, S) tensor exists.
+struct PositionBias {
+  PositionBiasKind kind = PositionBiasKind::none;
+  // linear (ALiBi): slopes (H,), the bias is -slope * |relative|; buckets (T5): a table (buckets,
+  // H), the bias is its entry for the bucket of `relative`. In one piece.
+  Value coefficients = {};
+  // Of buckets: half of them are for keys after the query, instead of one for all of these; the
+  // distance from which on all share the last bucket. See kernels::PositionBias.
+  bool bidirectional = true;
+  int64_t max_distance = 128;
+};
 
 // Masks and bias are (T, S), (B, T, S) for all heads, or (B, H, T, S), any axis may be 1; masks are
 // boolean. A key is seen when all that is given agrees. Tensors not given are absent.
@@ -26,6 +42,7 @@ struct AttentionOptions {
   tensor::Tensor keep_mask = {};    // true: may attend
   tensor::Tensor forbid_mask = {};  // true: may not
   Value bias = {};                  // added after scale and cap
+  PositionBias position_bias = {};  // added beside it
   Value gates = {};                 // (H,) or (B, H): multiplies each head's output
   float dropout = 0;                // of the weights; only in training
   std::string_view place = {};      // e.g. "decoder.0.self": names observations and draws
@@ -38,9 +55,10 @@ struct AttentionOptions {
 //
 // An observer may want, at "<place>." or, for one head, at "<place>.head.<h>." (then without the
 // head axis): query (B, H, T, D), key (B, Hkv, S, D), value (B, Hkv, S, E), scores, scaled_scores,
-// capped_scores (only with a soft cap), masked_scores, weights (B, H, T, S), row_max, row_sum (B,
-// H, T), weighted_values (B, H, T, S, E), head_output (B, H, T, E), before the gates. Weights are
-// those before dropout. An intervention may change "<place>.head_gates".
+// capped_scores (only with a soft cap), position_bias (only with one), masked_scores, weights (B,
+// H, T, S), row_max, row_sum (B, H, T), weighted_values (B, H, T, S, E), head_output (B, H, T, E),
+// before the gates. Masked scores have the biases in them; weights are those before dropout. An
+// intervention may change "<place>.head_gates".
 Value attention(Context& context, const Value& query, const Value& key, const Value& value,
                 const AttentionOptions& options = {});
 

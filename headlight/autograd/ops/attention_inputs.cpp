@@ -90,6 +90,7 @@ kernels::AttentionProblem AttentionInputs::problem() const {
   problem.value = value.heads(shape.kv_heads);
   problem.scale = scale;
   problem.softcap = softcap;
+  problem.position_bias = position_bias;
   problem.gates = data_or_null<float>(gates);
   problem.gate_batch_stride = gates.defined() && gates.rank() == 2 ? shape.heads : 0;
   problem.dropout = dropout;

@@ -17,6 +17,8 @@ struct AttentionInputs {
   bool causal = false;
   int64_t window = 0;
   tensor::Tensor past, valid_lens, query_lens, keep_mask, forbid_mask, bias, gates;
+  kernels::PositionBias position_bias;  // points to the coefficients
+  tensor::Tensor position_coefficients;
   kernels::AttentionDropout dropout;
 
   kernels::AttentionProblem problem() const;

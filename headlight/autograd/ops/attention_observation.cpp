@@ -31,6 +31,8 @@ class AttentionReport {
     show_scores(prefix, "scores", ScoreStage::raw, head);
     show_scores(prefix, "scaled_scores", ScoreStage::scaled, head);
     if (inputs_.softcap > 0) show_scores(prefix, "capped_scores", ScoreStage::capped, head);
+    if (inputs_.position_bias)
+      show_scores(prefix, "position_bias", ScoreStage::position_bias, head);
     show_scores(prefix, "masked_scores", ScoreStage::masked, head);
     show_statistics(prefix, "row_max", results_.row_max, head);
     show_statistics(prefix, "row_sum", results_.row_sum, head);

@@ -1,4 +1,4 @@
-// Masks, bias, gates, scale, cap and dropout of attention: checked, and completed with defaults.
+// Masks, biases, gates, scale, cap and dropout of attention: checked, and completed with defaults.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -76,6 +76,60 @@ void check_gates(std::string_view operation, const Tensor& gates,
   }
 }
 
+// T5's buckets: enough of them, and a distance that lies beyond those that have a bucket each.
+void check_buckets(std::string_view operation, const PositionBias& bias, int64_t buckets) {
+  const int64_t count = bias.bidirectional ? buckets / 2 : buckets;
+  if (count < 2) {
+    refuse(operation, "position_bias",
+           std::to_string(buckets) +
+               (bias.bidirectional ? " buckets for two directions, at least 4"
+                                   : " buckets, at least 2") +
+               " are needed");
+  }
+  if (bias.max_distance <= count / 2 || bias.max_distance > kFarthest) {
+    refuse(operation, "position_bias",
+           "max_distance is " + std::to_string(bias.max_distance) + ", with " +
+               std::to_string(buckets) + " buckets it must be from " +
+               std::to_string(count / 2 + 1) + " to " + std::to_string(kFarthest));
+  }
+}
+
+void check_table(std::string_view operation, const Tensor& table, int64_t heads) {
+  check_type(operation, "position_bias", table, DType::f32);
+  if (table.rank() != 2 || table.size(1) != heads) {
+    refuse(operation, "position_bias",
+           "shape is " + table.shape().text() + ", a table of [buckets, " + std::to_string(heads) +
+               "] is needed");
+  }
+  if (!table.is_contiguous()) {
+    refuse(operation, "position_bias",
+           "shape " + table.shape().text() + " is not adjacent in memory");
+  }
+}
+
+void set_position_bias(std::string_view operation, AttentionInputs& inputs,
+                       const PositionBias& bias) {
+  const Tensor& coefficients = bias.coefficients.data();
+  if (bias.kind == PositionBiasKind::none) {
+    if (!coefficients.defined()) return;
+    refuse(operation, "position_bias",
+           "coefficients of shape " + coefficients.shape().text() + " have no kind");
+  }
+  const int64_t heads = inputs.shape.heads;
+  inputs.position_bias = {
+      .kind = bias.kind, .bidirectional = bias.bidirectional, .max_distance = bias.max_distance};
+  if (bias.kind == PositionBiasKind::linear) {
+    check_vector(operation, "position_bias", coefficients, heads,
+                 "there are " + std::to_string(heads) + " heads");
+  } else {
+    check_table(operation, coefficients, heads);
+    inputs.position_bias.buckets = coefficients.size(0);
+    check_buckets(operation, bias, coefficients.size(0));
+  }
+  inputs.position_coefficients = coefficients;
+  inputs.position_bias.coefficients = coefficients.data<float>();
+}
+
 void check_numbers(std::string_view operation, const AttentionOptions& options) {
   if (!(options.softcap >= 0) || std::isinf(options.softcap)) {
     refuse(operation, "softcap",
@@ -123,6 +177,7 @@ void set_attention_options(Context& context, std::string_view operation, Attenti
     if (mask.defined()) check_broadcast(operation, input, mask, DType::boolean, s);
   }
   if (inputs.bias.defined()) check_broadcast(operation, "bias", inputs.bias, DType::f32, s);
+  set_position_bias(operation, inputs, options.position_bias);
   inputs.gates = gates.data();
   if (inputs.gates.defined()) check_gates(operation, inputs.gates, s);
   if (context.training && options.dropout > 0) {

@@ -63,6 +63,8 @@ AttentionGradientMemory::AttentionGradientMemory(Context& context, const Attenti
   }
   if (targets.bias) views_.bias = broadcast<float>(targets.bias->sum(context));
   if (targets.gates) views_.gates = targets.gates->sum(context).data<float>();
+  if (targets.position_bias)
+    views_.position_bias = targets.position_bias->sum(context).data<float>();
 }
 
 Tensor AttentionGradientMemory::memory_for(Context& context, const Tensor& input,

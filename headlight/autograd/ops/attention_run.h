@@ -27,9 +27,10 @@ using ScoreFunction =
 void observe_attention(Context& context, std::string_view place, const AttentionInputs& inputs,
                        const AttentionResults& results, const ScoreFunction& scores);
 
-// Where the gradients of the five inputs go; null where none is wanted.
+// Where the gradients of the inputs go; null where none is wanted.
 struct AttentionTargets {
   std::shared_ptr<Gradient> query, key, value, bias, gates;
+  std::shared_ptr<Gradient> position_bias = nullptr;  // of the coefficients
 };
 
 // The kernels' view of the targets. Query, key and value are computed together and at once: those

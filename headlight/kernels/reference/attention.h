@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "headlight/kernels/attention.h"
+#include "headlight/kernels/reference/position_bias.h"
 
 namespace headlight::kernels::reference {
 
@@ -38,6 +39,7 @@ struct AttentionInputs {
   T softcap = 0;
   AttentionMask mask;  // its bias is not used
   tensor::Broadcast<const T> bias;
+  PositionBias<T> position_bias;
   const T* gates = nullptr;
   int64_t gate_batch_stride = 0;
   const T* dropout = nullptr;
@@ -46,8 +48,14 @@ struct AttentionInputs {
 // What a score becomes on its way to the softmax; -infinity when hidden.
 template <class T>
 struct Score {
-  T raw, scaled, capped, masked;
+  T raw, scaled, capped, position_bias, masked;
 };
+
+// Where key j is, seen from query i.
+template <class T>
+int64_t relative_position(const AttentionInputs<T>& in, int64_t b, int64_t i, int64_t j) {
+  return j - (i + (in.mask.past ? in.mask.past[b] : 0));
+}
 
 template <class T>
 T dot(const T* x, const T* y, int64_t count) {
@@ -64,9 +72,12 @@ Score<T> finish_score(const AttentionInputs<T>& in, T raw, int64_t b, int64_t h,
   score.raw = raw;
   score.scaled = raw * in.scale;
   score.capped = in.softcap > 0 ? in.softcap * std::tanh(score.scaled / in.softcap) : score.scaled;
+  score.position_bias =
+      position_bias_of(in.position_bias, in.shape.heads, h, relative_position(in, b, i, j));
   const T bias = in.bias ? in.bias.at(b, h, i, j) : T(0);
-  const bool hidden = !visible(in.shape, in.mask, b, h, i, j) || bias == kHidden;
-  score.masked = hidden ? kHidden : score.capped + bias;
+  const bool hidden =
+      !visible(in.shape, in.mask, b, h, i, j) || bias == kHidden || score.position_bias == kHidden;
+  score.masked = hidden ? kHidden : score.capped + score.position_bias + bias;
   return score;
 }
 
@@ -168,11 +179,12 @@ struct AttentionGradient {
   std::vector<T> scores;  // (B,H,T,S): of the masked scores, which is the bias's before summing
                           // over repeated axes
   std::vector<T> gates;   // (B,H)
+  std::vector<T> position_bias;  // as its coefficients
 };
 
 // With w the weights, f the dropout factors, g the gate, dO the gradient of the output:
 //   dgate = sum dO . O,  dV_j = sum_i g w_ij f_ij dO_i,  dw_ij = g f_ij dO_i . V_j,  dscore_ij =
-//   w_ij (dw_ij - sum_k w_ik dw_ik).
+//   w_ij (dw_ij - sum_k w_ik dw_ik), which is the gradient of the biases too.
 // `back(b, h, i, j, dscore)` carries dscore on to the scoring function's own inputs.
 template <class T, class Back>
 AttentionGradient<T> attend_backward(const AttentionInputs<T>& in, const AttentionResult<T>& out,
@@ -184,6 +196,10 @@ AttentionGradient<T> attend_backward(const AttentionInputs<T>& in, const Attenti
   result.value.assign(static_cast<size_t>(s.batch * s.kv_heads * s.keys * width), T(0));
   result.scores.assign(out.weights.size(), T(0));
   result.gates.assign(static_cast<size_t>(s.batch * s.heads), T(0));
+  const PositionBias<T>& position_bias = in.position_bias;
+  const bool table = position_bias.kind == PositionBiasKind::buckets;
+  result.position_bias.assign(static_cast<size_t>(s.heads * (table ? position_bias.buckets : 1)),
+                              T(0));
   std::vector<T> d_weights(static_cast<size_t>(s.keys));
   for (int64_t b = 0; b < s.batch; ++b) {
     for (int64_t h = 0; h < s.heads; ++h) {
@@ -208,6 +224,8 @@ AttentionGradient<T> attend_backward(const AttentionInputs<T>& in, const Attenti
           if (weights[j] == T(0)) continue;
           const T d_score = weights[j] * (d_weights[static_cast<size_t>(j)] - mean);
           result.scores[static_cast<size_t>(row * s.keys + j)] = d_score;
+          add_position_bias_gradient(position_bias, s.heads, h, relative_position(in, b, i, j),
+                                     d_score, result.position_bias.data());
           back(b, h, i, j, d_score);
         }
       }

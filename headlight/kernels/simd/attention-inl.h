@@ -13,6 +13,7 @@
 
 #include "headlight/kernels/simd/attention_row-inl.h"
 #include "headlight/kernels/simd/pack-inl.h"
+#include "headlight/kernels/simd/position_bias-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
@@ -159,6 +160,7 @@ struct ScoreStrip {
   const float* query = nullptr;  // from first_row on, by pack_row_groups
   const float* keys = nullptr;   // the panels of the tile
   float* scores = nullptr;
+  const float* position_bias = nullptr;  // of first_row and first_key, by PositionBiases; or none
 
   StripRow row(int64_t r) const { return {b, h, first_row + r, first_key, begin, end}; }
 };
@@ -207,18 +209,23 @@ inline void score_strip(const AttentionProblem& problem, const ScoreStrip& s, Sc
            keys.last >= s.first_key + s.end;
   };
   const bool all_seen = stage != ScoreStage::masked || seen(s.seen_by_all);
+  const bool cap = problem.softcap > 0 && stage != ScoreStage::scaled;
+  const bool positions = s.position_bias && stage == ScoreStage::masked;
+  const bool changed = cap || positions;
   for (int64_t r = 0; r < s.rows; ++r) {
     float* row = s.scores + r * kKeyTile;
     float row_largest = scale_row(problem.scale, s.begin, s.end, row);
-    const bool cap = problem.softcap > 0 && stage != ScoreStage::scaled;
-    if (cap) cap_row(problem.softcap, s.begin, s.end, row);
+    if (changed) {
+      if (cap) cap_row(problem.softcap, s.begin, s.end, row);
+      if (positions) add_position_bias(s.position_bias - r, s.begin, s.end, row);
+    }
     bool masked = false;
     if (!all_seen) {
       const KeyInterval keys = visible_keys(problem.shape, mask, s.b, s.first_row + r);
       masked = !seen(keys);
       if (masked) mask_row(problem, s.row(r), keys, row);
     }
-    if (largest) largest[r] = cap || masked ? largest_score(row, s.begin, s.end) : row_largest;
+    if (largest) largest[r] = changed || masked ? largest_score(row, s.begin, s.end) : row_largest;
   }
 }
 

@@ -21,23 +21,19 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Query rows that pass a key tile together: the depth of the products for keys and values.
 constexpr int64_t kBackwardRows = 96;
 
-// Rows [first, first + count) of one sequence and query head.
-struct RowBlock {
-  int64_t b, h;
-  int64_t first, count;
-};
-
 // Sizes that follow from the shape.
 struct BackwardSizes {
-  explicit BackwardSizes(const AttentionShape& shape)
-      : tiles(round_up(shape.keys, kKeyTile) / kKeyTile),
-        blocks(round_up(shape.queries, kBackwardRows) / kBackwardRows),
-        key_padded(round_up(shape.key_width, kLanes)),
-        value_padded(round_up(shape.value_width, kLanes)) {}
+  explicit BackwardSizes(const AttentionProblem& problem)
+      : tiles(round_up(problem.shape.keys, kKeyTile) / kKeyTile),
+        blocks(round_up(problem.shape.queries, kBackwardRows) / kBackwardRows),
+        key_padded(round_up(problem.shape.key_width, kLanes)),
+        value_padded(round_up(problem.shape.value_width, kLanes)),
+        positions(problem.position_bias ? problem.shape.queries + tiles * kKeyTile : 0) {}
 
   int64_t tiles;                     // of keys
   int64_t blocks;                    // of rows
   int64_t key_padded, value_padded;  // widths in whole vectors
+  int64_t positions;                 // relative ones of a head's position biases; 0 without
 };
 
 // A worker's memory. Rows are padded to whole vectors; query rows that see nothing are zeros.
@@ -52,9 +48,11 @@ struct BackwardScratch {
   float* d_output;      // (T x value_padded), times the gate
   float* query_groups;  // both again as left-hand operands
   float* d_output_groups;
-  float* d_query;       // (T x key_padded), summed up before the scale
-  float* delta;         // (T,): D
-  bool* finite_blocks;  // of query and d_output
+  float* d_query;            // (T x key_padded), summed up before the scale
+  float* delta;              // (T,): D
+  bool* finite_blocks;       // of query and d_output
+  float* position_biases;    // (positions,), by PositionBiases, of row T - 1 and key 0
+  float* d_position_biases;  // (positions,)
   // Of one key tile: sums, before the scale.
   float* d_keys;    // (kKeyTile x key_padded)
   float* d_values;  // (kKeyTile x value_padded)
@@ -66,9 +64,8 @@ struct BackwardScratch {
 
 // The layout of a worker's memory: `floats(count)` and `flags(count)` give the next part.
 template <class Floats, class Flags>
-BackwardScratch lay_out_scratch(const AttentionShape& shape, const Floats& floats,
-                                const Flags& flags) {
-  const BackwardSizes sizes(shape);
+BackwardScratch lay_out_scratch(const AttentionShape& shape, const BackwardSizes& sizes,
+                                const Floats& floats, const Flags& flags) {
   const int64_t keys = sizes.tiles * kKeyTile;
   const int64_t group_rows = round_up(shape.queries, kTileRows);
   BackwardScratch scratch;
@@ -88,16 +85,19 @@ BackwardScratch lay_out_scratch(const AttentionShape& shape, const Floats& float
   scratch.weights = floats(kBackwardRows * kKeyTile);
   scratch.d_scores = floats(kBackwardRows * kKeyTile);
   scratch.capped_scores = floats(kBackwardRows * kKeyTile);
+  scratch.position_biases = floats(sizes.positions);
+  scratch.d_position_biases = floats(sizes.positions);
   return scratch;
 }
 
 // The memory of all workers.
 class BackwardMemory {
  public:
-  BackwardMemory(const Execution& execution, const AttentionShape& shape) : shape_(shape) {
+  BackwardMemory(const Execution& execution, const AttentionProblem& problem)
+      : shape_(problem.shape), sizes_(problem) {
     const auto count_floats = [&](int64_t count) -> float* { return floats_ += count, nullptr; };
     const auto count_flags = [&](int64_t count) -> bool* { return flags_ += count, nullptr; };
-    lay_out_scratch(shape, count_floats, count_flags);
+    lay_out_scratch(shape_, sizes_, count_floats, count_flags);
     const int64_t workers = execution.threads.size();
     float_block_ = execution.arena.allocate(sizeof(float) * static_cast<size_t>(workers * floats_));
     flag_block_ = execution.arena.allocate(static_cast<size_t>(workers * flags_));
@@ -113,11 +113,12 @@ class BackwardMemory {
         return part;
       };
     };
-    return lay_out_scratch(shape_, next_of(floats), next_of(flags));
+    return lay_out_scratch(shape_, sizes_, next_of(floats), next_of(flags));
   }
 
  private:
   const AttentionShape& shape_;
+  const BackwardSizes sizes_;
   int64_t floats_ = 0, flags_ = 0;  // of one worker
   tensor::Block float_block_, flag_block_;
 };
@@ -131,9 +132,11 @@ class ScoreGradients {
         outputs_(outputs),
         d_output_(d_output),
         shape_(problem.shape),
-        sizes_(problem.shape) {}
+        sizes_(problem),
+        positions_(problem) {}
 
   const BackwardSizes& sizes() const { return sizes_; }
+  const PositionBiasSource& positions() const { return positions_; }
 
   // Keys and values of key/value head g that some row may see. Returns which these are.
   KeyInterval load_keys(int64_t b, int64_t g, const BackwardScratch& to) const {
@@ -156,6 +159,17 @@ class ScoreGradients {
 
   static bool touches(KeyInterval keys, int64_t tile) {
     return keys.first < (tile + 1) * kKeyTile && keys.last > tile * kKeyTile;
+  }
+
+  // The position biases of query head h, where there are any.
+  void load_positions(int64_t b, int64_t h, const BackwardScratch& to) const {
+    positions_.fill({b, h, 0, shape_.queries}, {0, sizes_.tiles * kKeyTile}, to.position_biases);
+  }
+
+  // Where these are.
+  PositionBiases position_biases(const BackwardScratch& in) const {
+    if (sizes_.positions == 0) return {};
+    return {in.position_biases, shape_.queries - 1, 0};
   }
 
   // Query and output gradient of some rows. A row that sees nothing has no part in any gradient,
@@ -195,7 +209,8 @@ class ScoreGradients {
                      .rows = rows.count,
                      .query = in.query_groups + rows.first * shape_.key_width,
                      .keys = in.keys + tile * kKeyTile * shape_.key_width,
-                     .scores = in.weights};
+                     .scores = in.weights,
+                     .position_bias = position_biases(in).of_row(rows.first, tile * kKeyTile)};
     set_columns(strip, tile, seen);
     score_strip(problem_, strip, ScoreStage::masked);
     const float* values = in.values + tile * kKeyTile * shape_.value_width;
@@ -245,7 +260,8 @@ class ScoreGradients {
   const AttentionOutputs& outputs_;
   tensor::ConstHeadsView d_output_;
   const AttentionShape& shape_;
-  BackwardSizes sizes_;
+  const BackwardSizes sizes_;
+  const PositionBiasSource positions_;
 };
 
 }  // namespace headlight::kernels::HWY_NAMESPACE
