@@ -1,7 +1,4 @@
 // `headlight generate`: what a model writes after a prompt.
-#include <limits>
-
-#include "apps/cli/decoding_options.h"
 #include "apps/cli/program.h"
 #include "apps/cli/standard_input.h"
 #include "headlight/recipes/recipes.h"
@@ -56,21 +53,6 @@ struct GenerateSettings {
   std::vector<recipes::HeadName> heads_off;
 };
 
-infer::SamplingOptions read_sampling(const Arguments& arguments, uint64_t seed) {
-  constexpr double kLargest = std::numeric_limits<float>::max();
-  infer::SamplingOptions sampling{.seed = seed};
-  const bool samples = arguments.has("top-k") || arguments.has("top-p") || arguments.has("min-p");
-  const auto real = [&](std::string_view option, Range<double> range, double otherwise) {
-    return static_cast<float>(arguments.real(option, range).value_or(otherwise));
-  };
-  sampling.repetition_penalty = real("repetition-penalty", {0.01, 100}, 1);
-  sampling.temperature = real("temperature", {0, kLargest}, samples ? 1 : 0);
-  sampling.top_k = arguments.integer("top-k", {0, INT64_MAX}).value_or(0);
-  sampling.top_p = real("top-p", {0, 1}, 1);
-  sampling.min_p = real("min-p", {0, 1}, 0);
-  return sampling;
-}
-
 GenerateSettings read_settings(const Session& session) {
   Arguments& arguments = session.arguments;
   exclude(arguments, "prompt", "prompt-file");
@@ -85,9 +67,9 @@ GenerateSettings read_settings(const Session& session) {
   if (const auto ids = arguments.text("prompt-ids")) {
     settings.prompt_ids = integers_of(arguments.source("prompt-ids"), *ids, {0, INT64_MAX});
   }
-  settings.max_new_tokens = read_token_limit(arguments).value_or(settings.max_new_tokens);
-  settings.sampling = read_sampling(arguments, session.seed);
-  settings.search = read_search_options(arguments);
+  settings.max_new_tokens = recipes::read_token_limit(arguments).value_or(settings.max_new_tokens);
+  settings.sampling = recipes::read_sampling_options(arguments, session.seed);
+  settings.search = recipes::read_search_options(arguments);
   settings.heads_off = head_names(arguments, "heads-off");
   return settings;
 }
@@ -140,9 +122,10 @@ void print_best(Session& session, autograd::Context& context, const Generating& 
   const infer::Hypothesis& best = found.front();
   const bool has_text = work.tokenizer != nullptr;
   if (session.json) {
-    io::Json::Object document = with_prompt(work.prompt, continuation_json(best, has_text));
+    io::Json::Object document =
+        with_prompt(work.prompt, recipes::continuation_json(best, has_text));
     document.emplace_back("score", best.score);
-    document.emplace_back("hypotheses", hypotheses_json(found, has_text));
+    document.emplace_back("hypotheses", recipes::hypotheses_json(found, has_text));
     session.output.write(io::json_text(document) + "\n");
   } else {
     session.output.write((has_text ? best.text : joined(best.ids)) + "\n");
@@ -171,7 +154,8 @@ void print_as_it_comes(Session& session, autograd::Context& context, const Gener
     session.output.write("\n");
     return;
   }
-  io::Json::Object document = with_prompt(work.prompt, continuation_json(result, has_text));
+  io::Json::Object document =
+      with_prompt(work.prompt, recipes::continuation_json(result, has_text));
   io::Json::Array log_probabilities;
   for (const float number : result.log_probabilities) {
     log_probabilities.emplace_back(static_cast<double>(number));

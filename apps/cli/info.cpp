@@ -18,74 +18,8 @@ constexpr std::string_view kInfoExamples =
       the same with the whole configuration, for programs
 )";
 
-// Files that together are a tokenizer; the first set that is there is used.
-struct TokenizerFiles {
-  const char* first;
-  const char* second;  // may be null
-};
-constexpr TokenizerFiles kTokenizers[] = {{"tokenizer.json", nullptr},
-                                          {"vocab.json", "merges.txt"},
-                                          {"encoder.json", "vocab.bpe"},
-                                          {"vocab.txt", nullptr}};
-
-struct Information {
-  io::Json config;
-  std::string type;
-  int64_t parameters = 0;
-  int64_t vocab_size = 0;
-  int64_t source_vocab_size = 0;
-  int64_t context_length = 0;
-  std::vector<std::pair<std::string, int64_t>> attentions;  // place and heads
-  std::string tokenizer;                                    // empty: none
-};
-
-std::string tokenizer_in(base::FileSystem& files, const std::string& folder) {
-  for (const TokenizerFiles& tokenizer : kTokenizers) {
-    if (!base::exists(files, folder + "/" + tokenizer.first)) continue;
-    if (tokenizer.second == nullptr) return tokenizer.first;
-    if (base::exists(files, folder + "/" + tokenizer.second)) {
-      return std::string(tokenizer.first) + ", " + tokenizer.second;
-    }
-  }
-  return "";
-}
-
-Information information_on(base::FileSystem& files, const recipes::LoadedModel& loaded) {
-  models::Model& model = *loaded.model;
-  Information information{.config = model.config(),
-                          .type = std::string(model.type()),
-                          .vocab_size = model.vocab_size(),
-                          .source_vocab_size = model.source_vocab_size(),
-                          .context_length = model.context_length(),
-                          .attentions = {},
-                          .tokenizer = tokenizer_in(files, loaded.folder)};
-  for (const nn::ParameterHandle& parameter : model.parameters()) {
-    information.parameters += parameter->shape().elements();
-  }
-  for (const nn::MultiHeadAttention* attention : model.attentions()) {
-    information.attentions.emplace_back(attention->options().place, attention->options().heads);
-  }
-  return information;
-}
-
-io::Json json_of(const Information& information) {
-  io::Json::Array attentions;
-  for (const auto& [place, heads] : information.attentions) {
-    attentions.emplace_back(io::Json::Object{{"name", place}, {"heads", heads}});
-  }
-  return io::Json::Object{
-      {"model_type", information.type},
-      {"parameters", information.parameters},
-      {"vocab_size", information.vocab_size},
-      {"source_vocab_size", information.source_vocab_size},
-      {"context_length", information.context_length},
-      {"tokenizer", information.tokenizer.empty() ? io::Json() : io::Json(information.tokenizer)},
-      {"attentions", attentions},
-      {"config", information.config}};
-}
-
 // "decoder.self: 2 layers of 4 heads", by kind of attention.
-std::string attention_lines(const Information& information) {
+std::string attention_lines(const recipes::ModelInformation& information) {
   std::map<std::string, std::vector<int64_t>> kinds;
   for (const auto& [place, heads] : information.attentions) {
     const size_t first = place.find('.');
@@ -102,7 +36,7 @@ std::string attention_lines(const Information& information) {
   return lines;
 }
 
-std::string text_of(const Information& information) {
+std::string text_of(const recipes::ModelInformation& information) {
   std::string text;
   const auto line = [&text](std::string name, const std::string& value) {
     name.resize(12, ' ');
@@ -140,8 +74,9 @@ void run_info(Session& session) {
     list_embedded(session);
     return;
   }
-  const Information information = information_on(session.files, load_model(session));
-  session.output.write(session.json ? io::json_text(json_of(information)) + "\n"
+  const recipes::ModelInformation information =
+      recipes::information_on(session.files, load_model(session));
+  session.output.write(session.json ? io::json_text(recipes::information_json(information)) + "\n"
                                     : text_of(information));
 }
 

@@ -39,26 +39,32 @@ std::string sparkline(const std::vector<double>& values) {
   return text;
 }
 
-io::Json checkpoint_event(int64_t step) {
-  return io::Json::Object{{"event", "checkpoint"}, {"step", step}};
+// "task copy, parameters 1024": what an event says besides its name and step, losses in short.
+std::string facts_text(const io::Json& event, std::string_view separator, bool in_short) {
+  std::string text;
+  for (const auto& [name, value] : *event.object()) {
+    if (name == "event" || name == "step") continue;
+    const bool is_shortened = in_short && value.number() && !value.integer();
+    text.append(text.empty() ? "" : separator).append(name).append(" ");
+    text += value.text()   ? *value.text()
+            : is_shortened ? fixed_text(*value.number(), 4)
+                           : io::json_text(value);
+  }
+  return text;
 }
 
 }  // namespace
 
-TrainReport::TrainReport(Session& session, const recipes::TrainSettings& settings,
-                         const std::string& folder, int64_t first_step)
-    : session_(session),
-      settings_(settings),
-      log_(session.files, folder, first_step),
-      is_quiet_(session.arguments.has("quiet")),
-      first_step_(first_step) {}
+TrainReport::TrainReport(Session& session)
+    : session_(session), is_quiet_(session.arguments.has("quiet")) {}
 
-void TrainReport::add(std::string_view event, int64_t step, io::Json::Object facts) {
-  io::Json::Object object{{"event", event}, {"step", step}};
-  for (auto& fact : facts) object.push_back(std::move(fact));
-  const io::Json json(std::move(object));
-  log_.add(json);
-  print(json);
+recipes::TrainListener TrainReport::listener() {
+  return {.start = [this](const recipes::TrainStart& event) { start(event); },
+          .step = [this](const recipes::TrainStep& event) { step(event); },
+          .evaluation = [this](const recipes::TrainEvaluation& event) { evaluation(event); },
+          .checkpoint = [this](const recipes::TrainCheckpoint& event) { print(event_json(event)); },
+          .done = [this](const recipes::TrainDone& event) { done(event); },
+          .wants_samples = session_.talkative};
 }
 
 void TrainReport::print(const io::Json& event) {
@@ -73,93 +79,54 @@ void TrainReport::say(const std::string& line) {
   print_line(line);
 }
 
-double TrainReport::tokens_per_second() const {
-  return seconds_ > 0 ? static_cast<double>(tokens_) / seconds_ : 0;
+void TrainReport::start(const recipes::TrainStart& event) {
+  const io::Json json = event_json(event);
+  say(facts_text(json, ", ", false));
+  print(json);
 }
 
-void TrainReport::start(const io::Json::Object& facts) {
-  std::string line;
-  for (const auto& [name, value] : facts) {
-    line += (line.empty() ? "" : ", ") + name + " " +
-            (value.text() ? *value.text() : io::json_text(value));
-  }
-  say(line);
-  add("start", first_step_, facts);
-}
-
-void TrainReport::step(const train::StepResult& result) {
-  tokens_ += result.tokens;
-  seconds_ += result.seconds;
-  loss_sum_ += result.loss;
-  ++steps_;
-  const double loss = loss_sum_ / static_cast<double>(steps_);
-  if (session_.talkative && !session_.json) draw(result, loss);
-  if (result.step % settings_.log_interval != 0 && result.step != settings_.max_iters) return;
-  losses_.push_back(loss);
-  loss_sum_ = 0;
-  steps_ = 0;
-  add("step", result.step,
-      {{"train_loss", loss},
-       {"learning_rate", result.learning_rate},
-       {"gradient_norm", result.gradient_norm},
-       {"tokens_per_second", std::round(tokens_per_second())}});
+void TrainReport::step(const recipes::TrainStep& event) {
+  if (session_.talkative && !session_.json) draw(event);
+  if (!event.is_logged) return;
+  losses_.push_back(event.train_loss);
+  print(event_json(event));
 }
 
 // The line that replaces itself, ten times a second at most.
-void TrainReport::draw(const train::StepResult& result, double loss) {
+void TrainReport::draw(const recipes::TrainStep& event) {
   const auto now = std::chrono::steady_clock::now();
   if (now - drawn_ < std::chrono::milliseconds(100)) return;
   drawn_ = now;
-  const double share = static_cast<double>(result.step) / static_cast<double>(settings_.max_iters);
-  const double per_step = seconds_ / static_cast<double>(result.step - first_step_);
-  print_progress(bar(share) + " " + std::to_string(result.step) + "/" +
-                 std::to_string(settings_.max_iters) + "  loss " + fixed_text(loss, 4) + " " +
-                 sparkline(losses_) + "  " + fixed_text(tokens_per_second(), 0) + " tokens/s  " +
-                 time_text(per_step * static_cast<double>(settings_.max_iters - result.step)) +
-                 " left");
+  const double share = static_cast<double>(event.step) / static_cast<double>(event.max_iters);
+  print_progress(bar(share) + " " + std::to_string(event.step) + "/" +
+                 std::to_string(event.max_iters) + "  loss " + fixed_text(event.train_loss, 4) +
+                 " " + sparkline(losses_) + "  " + fixed_text(event.tokens_per_second, 0) +
+                 " tokens/s  " + time_text(event.seconds_left) + " left");
 }
 
-void TrainReport::evaluation(int64_t step, double valid_loss, const std::string& sample) {
-  const auto& training = log_.training();
-  std::string line = "step " + std::to_string(step) + "/" + std::to_string(settings_.max_iters);
-  if (!training.empty()) line += "  train loss " + fixed_text(training.back().loss, 4);
-  line += "  valid loss " + fixed_text(valid_loss, 4) + "  " + fixed_text(tokens_per_second(), 0) +
-          " tokens/s";
-  if (step > first_step_ && step < settings_.max_iters) {
-    const double per_step = seconds_ / static_cast<double>(step - first_step_);
-    line += "  " + time_text(per_step * static_cast<double>(settings_.max_iters - step)) + " left";
-  }
+void TrainReport::evaluation(const recipes::TrainEvaluation& event) {
+  std::string line = "step " + std::to_string(event.step) + "/" + std::to_string(event.max_iters);
+  if (event.train_loss) line += "  train loss " + fixed_text(*event.train_loss, 4);
+  line += "  valid loss " + fixed_text(event.valid_loss, 4) + "  " +
+          fixed_text(event.tokens_per_second, 0) + " tokens/s";
+  if (event.seconds_left) line += "  " + time_text(*event.seconds_left) + " left";
   say(line);
-  if (!sample.empty()) say("  " + sample);
-  add("eval", step,
-      {{"valid_loss", valid_loss}, {"tokens_per_second", std::round(tokens_per_second())}});
+  if (!event.sample.empty()) say("  " + event.sample);
+  print(event_json(event));
 }
 
-void TrainReport::saving(int64_t step) {
-  log_.add(checkpoint_event(step));
-  log_.save();
-}
-
-void TrainReport::checkpoint(int64_t step) { print(checkpoint_event(step)); }
-
-void TrainReport::done(const io::Json::Object& facts) {
+void TrainReport::done(const recipes::TrainDone& event) {
+  const io::Json json = event_json(event);
   if (session_.talkative) print_progress("");
-  int64_t step = first_step_;
-  io::Json::Object rest;
-  std::string line = "done";
-  for (const auto& [name, value] : facts) {
-    if (name == "step") {
-      step = *value.integer();
-    } else {
-      rest.emplace_back(name, value);
-      line += "  " + name + " " +
-              (value.number() && !value.integer() ? fixed_text(*value.number(), 4)
-                                                  : io::json_text(value));
-    }
-  }
-  say(line);
-  add("done", step, rest);
-  log_.save();
+  say("done  " + facts_text(json, "  ", true));
+  print(json);
+}
+
+void TrainReport::interrupted(int64_t step) {
+  if (session_.talkative) print_progress("");
+  if (!is_quiet_)
+    print_line("interrupted after step " + std::to_string(step) + "; --resume goes on from here");
+  session_.output.flush();
 }
 
 }  // namespace headlight::cli

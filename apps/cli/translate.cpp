@@ -1,5 +1,4 @@
 // `headlight translate`: what an encoder-decoder writes for each line.
-#include "apps/cli/decoding_options.h"
 #include "apps/cli/program.h"
 #include "apps/cli/text_lines.h"
 #include "headlight/recipes/recipes.h"
@@ -33,91 +32,31 @@ constexpr Option kTranslateOptions[] = {
     {"encoding", "NAME", "of standard input, where it is not UTF-8: cp1254, cp949, latin1, ..."},
 };
 
-struct TranslateSettings {
-  std::optional<infer::SearchOptions> search;
-  int64_t max_new_tokens = infer::kNoLimit;
-};
-
-class Translator {
- public:
-  Translator(Session& session, const TranslateSettings& settings, const models::Model& model,
-             text::Tokenizer tokenizer)
-      : session_(session),
-        model_(model),
-        tokenizer_(std::move(tokenizer)),
-        search_(settings.search),
-        threads_(session.threads) {
-    options_.ending.tokenizer = &tokenizer_;
-    options_.ending.max_new_tokens = settings.max_new_tokens;
+// The answers to one line, the best first.
+void print_translation(Session& session, const std::string& source,
+                       const std::vector<infer::Hypothesis>& found, bool with_scores) {
+  const infer::Hypothesis& best = found.front();
+  if (!session.json) {
+    // One line whatever the model writes.
+    std::string text = best.text;
+    for (char& c : text) c = c == '\n' || c == '\r' ? ' ' : c;
+    session.output.write(text + "\n");
+    return;
   }
-  Translator(const Translator&) = delete;
-  Translator& operator=(const Translator&) = delete;
-
-  void print(const TextLines& lines, const std::vector<std::string>& block) {
-    const EncodedBlock encoded =
-        encode_block(lines, block, [this](const std::string& line, const std::string& place) {
-          return encode_line("translate", tokenizer_, model_, line, place);
-        });
-    std::vector<std::vector<int64_t>> sources;
-    for (const std::vector<int64_t>& ids : encoded.lines) {
-      if (!ids.empty()) sources.push_back(ids);
-    }
-    const auto found = outputs(sources);
-    std::vector<infer::Hypothesis> nothing(1);
-    nothing.front().reason = infer::StopReason::end;
-    size_t next = 0;
-    for (size_t i = 0; i < encoded.lines.size(); ++i) {
-      print_line_of(block[i], encoded.lines[i].empty() ? nothing : found[next++]);
-    }
-    session_.output.flush();
-    if (encoded.refusal) std::rethrow_exception(encoded.refusal);
+  io::Json::Object document = recipes::continuation_json(best, true);
+  document.insert(document.begin(), {"source", source});
+  if (with_scores) {
+    document.emplace_back("score", best.score);
+    document.emplace_back("hypotheses", recipes::hypotheses_json(found, true));
   }
-
- private:
-  // Greedy ones as hypotheses without a search.
-  std::vector<std::vector<infer::Hypothesis>> outputs(
-      const std::vector<std::vector<int64_t>>& sources) {
-    autograd::Context context{.threads = threads_, .arena = arena_};
-    if (search_) return infer::beam_outputs(context, model_, sources, *search_, options_);
-    std::vector<std::vector<infer::Hypothesis>> results;
-    for (infer::Continuation& output : infer::greedy_outputs(context, model_, sources, options_)) {
-      results.push_back({{std::move(output), 0}});
-    }
-    return results;
-  }
-
-  void print_line_of(const std::string& source, const std::vector<infer::Hypothesis>& found) {
-    const infer::Hypothesis& best = found.front();
-    if (!session_.json) {
-      // One line whatever the model writes.
-      std::string text = best.text;
-      for (char& c : text) c = c == '\n' || c == '\r' ? ' ' : c;
-      session_.output.write(text + "\n");
-      return;
-    }
-    io::Json::Object document = continuation_json(best, true);
-    document.insert(document.begin(), {"source", source});
-    if (search_) {
-      document.emplace_back("score", best.score);
-      document.emplace_back("hypotheses", hypotheses_json(found, true));
-    }
-    session_.output.write(io::json_text(document) + "\n");
-  }
-
-  Session& session_;
-  const models::Model& model_;
-  const text::Tokenizer tokenizer_;
-  const std::optional<infer::SearchOptions> search_;
-  infer::OutputOptions options_;
-  base::ThreadPool threads_;
-  tensor::Arena arena_;
-};
+  session.output.write(io::json_text(document) + "\n");
+}
 
 void run_translate(Session& session) {
   TextLines lines(session.arguments);
-  const TranslateSettings settings{
-      .search = read_search_options(session.arguments),
-      .max_new_tokens = read_token_limit(session.arguments).value_or(infer::kNoLimit)};
+  const recipes::TranslateOptions options{
+      .search = recipes::read_search_options(session.arguments),
+      .max_new_tokens = recipes::read_token_limit(session.arguments).value_or(infer::kNoLimit)};
   const recipes::LoadedModel loaded = load_model(session);
   if (!loaded.model->capabilities().translates) {
     throw Error(ErrorKind::bad_input, "translate", loaded.folder,
@@ -126,10 +65,21 @@ void run_translate(Session& session) {
                     models::known_architectures().types_that({&models::Capabilities::translates}) +
                     ") translates");
   }
-  Translator translator(session, settings, *loaded.model,
-                        recipes::need_tokenizer(session.files, loaded));
+  const text::Tokenizer tokenizer = recipes::need_tokenizer(session.files, loaded);
+  const EncodeLine encode = [&](const std::string& line, const std::string& place) {
+    return encode_line("translate", tokenizer, *loaded.model, line, place);
+  };
+  base::ThreadPool threads(session.threads);
+  tensor::Arena arena;
+  autograd::Context context{.threads = threads, .arena = arena};
   for (auto block = lines.next(); !block.empty(); block = lines.next()) {
-    translator.print(lines, block);
+    const EncodedBlock encoded = encode_block(lines, block, encode);
+    const auto found =
+        recipes::translate(context, *loaded.model, tokenizer, encoded.lines, options);
+    for (size_t i = 0; i < found.size(); ++i)
+      print_translation(session, block[i], found[i], options.search.has_value());
+    session.output.flush();
+    if (encoded.refusal) std::rethrow_exception(encoded.refusal);
   }
 }
 

@@ -26,7 +26,8 @@ class GivenValues {
  public:
   // `prefix`: what stands before a key where people write it: "--" on a command line. Without one
   // errors name a key as files do, "max_iters".
-  explicit GivenValues(std::string prefix = "") : prefix_(std::move(prefix)) {}
+  GivenValues() = default;
+  explicit GivenValues(std::string prefix) : prefix_(std::move(prefix)) {}
 
   void set(std::string_view name, GivenValue value);
   // As if it had not been given.

@@ -1,18 +1,30 @@
 // Door of recipes: from what a user asks for to a run. Presets and keys, task + tokenizer + model +
-// trainer from them, exams of generated tasks, the worked model and its training, models that come
-// with Headlight, a model's tokenizer, heads switched off by name. What a command line, a server
-// and Python share; nothing here knows argv or a terminal.
+// trainer from them, runs, exams of generated tasks, evaluation, the worked model and its training,
+// models that come with Headlight, a model's tokenizer, heads switched off by name. What a command
+// line, a server and Python share; nothing here knows argv or a terminal.
+//
+//   recipes::FilesWithEmbedded files;
+//   recipes::train_model(threads, files,
+//                        {.folder = "copy", .values = recipes::train_values({{"task", "copy"}})},
+//                        {.evaluation = [](const recipes::TrainEvaluation& event) { ... }});
+//   const recipes::LoadedModel model = recipes::load_named_model(files, "copy");
+//
+// Calls share nothing; threads and files that are handed in outlive them. Words that mean nothing
+// are Error(usage), data and folders that do not fit Error(bad_input).
 #pragma once
 
-#include "headlight/recipes/config_file.h"
+#include "headlight/recipes/decoding.h"
 #include "headlight/recipes/embedded.h"
+#include "headlight/recipes/evaluation.h"
 #include "headlight/recipes/exact_match.h"
 #include "headlight/recipes/given_values.h"
 #include "headlight/recipes/heads_off.h"
+#include "headlight/recipes/model_information.h"
 #include "headlight/recipes/named_model.h"
-#include "headlight/recipes/run_lock.h"
 #include "headlight/recipes/task_models.h"
+#include "headlight/recipes/train_events.h"
 #include "headlight/recipes/train_keys.h"
+#include "headlight/recipes/train_run.h"
 #include "headlight/recipes/train_settings.h"
 #include "headlight/recipes/train_setup.h"
 #include "headlight/recipes/typed_words.h"

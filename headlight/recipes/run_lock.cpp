@@ -6,16 +6,24 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "headlight/base/base.h"
 
 namespace headlight::recipes {
 
-RunLock::RunLock(const std::string& folder, std::string_view source)
-    : folder_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+RunLock::RunLock(std::string folder, std::string source)
+    : path_(std::move(folder)), source_(std::move(source)) {
+  take();
+}
+
+void RunLock::take() {
+  if (folder_ >= 0) return;
+  folder_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder_ < 0 || flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   close(folder_);
-  throw base::Error(base::ErrorKind::failed, source, folder,
+  folder_ = -1;
+  throw base::Error(base::ErrorKind::failed, source_, path_,
                     "another process is training there; wait for it, or give another name");
 }
 

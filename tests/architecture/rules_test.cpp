@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tests/architecture/source.h"
+#include "tests/base/temporary_folder.h"
 
 namespace headlight::architecture {
 namespace {
@@ -44,15 +45,13 @@ const Files kSmallHouse = {
 
 // Writes the files to a new folder and reads them back as the rules do.
 Sources built(const Files& files) {
-  const fs::path root = fs::path(testing::TempDir()) / "headlight-small-house";
-  fs::remove_all(root);
+  const test::TemporaryFolder folder;
+  const fs::path root = folder.path();
   for (const auto& [path, text] : files) {
     fs::create_directories((root / path).parent_path());
     std::ofstream(root / path) << text;
   }
-  Sources sources = read_sources(root);
-  fs::remove_all(root);
-  return sources;
+  return read_sources(root);
 }
 
 Sources with(const std::string& path, const std::string& text) {

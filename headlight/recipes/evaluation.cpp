@@ -1,0 +1,145 @@
+// Losses of whole data sets, translations against references, exams.
+#include "headlight/recipes/evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "headlight/recipes/decoding.h"
+#include "headlight/recipes/task_models.h"
+#include "headlight/recipes/train_settings.h"
+#include "headlight/train/train.h"
+
+namespace headlight::recipes {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+constexpr int64_t kHeldOutOfEvaluation = 500;  // of each kind, for the loss
+
+class Evaluating {
+ public:
+  Evaluating(base::ThreadPool& threads, base::FileSystem& files, const LoadedModel& loaded,
+             const EvaluationRequest& request)
+      : threads_(threads),
+        files_(files),
+        loaded_(loaded),
+        model_(*loaded.model),
+        request_(request) {}
+
+  Evaluation on_text() {
+    const text::Tokenizer tokenizer = need_tokenizer(files_, loaded_);
+    data::TokenStream tokens = data::tokenize(tokenizer, read_data(), request_.data);
+    data::ValidationWindows windows(tokens, model_.context_length(), request_.data);
+    Evaluation result{.tokens = windows.target_count()};
+    add_loss(*train::validation_task(std::move(windows)), result);
+    return result;
+  }
+
+  Evaluation on_pairs() {
+    const text::Tokenizer tokenizer = need_tokenizer(files_, loaded_);
+    const std::vector<data::Pair> pairs = data::parse_pairs(read_data(), request_.data);
+    data::PairSet set = data::encode_pairs(tokenizer, tokenizer, pairs, request_.data);
+    check_lengths(set, pairs);
+    Evaluation result{.sentences = set.size()};
+    add_loss(*train::validation_task(std::move(set), sequence_ids()), result);
+    std::vector<std::vector<int64_t>> sources;
+    std::vector<std::string> references;
+    for (const data::Pair& pair : pairs) {
+      sources.push_back(tokenizer.encode(pair.source));
+      references.push_back(pair.target);
+    }
+    autograd::Context context{.threads = threads_, .arena = arena_};
+    std::vector<std::string> written;
+    for (auto& found : translate(context, model_, tokenizer, sources, {.search = request_.search}))
+      written.push_back(std::move(found.front().text));
+    result.bleu = text::corpus_bleu(written, references).score;
+    result.chrf = text::corpus_chrf(written, references);
+    return result;
+  }
+
+  Evaluation on_generated(const std::string& name) {
+    const auto task = data::generated_task(name);
+    if (model_.source_vocab_size() != task->tokenizer().size()) {
+      throw Error(ErrorKind::bad_input, "model", loaded_.folder,
+                  "task " + name + " has " + std::to_string(task->tokenizer().size()) +
+                      " tokens, the model " + std::to_string(model_.source_vocab_size()));
+    }
+    Evaluation result;
+    add_loss(*train::generated_task(*task, 1, 0, kHeldOutOfEvaluation), result);
+    result.exact_match = exact_match(threads_, model_, *task);
+    return result;
+  }
+
+ private:
+  std::string read_data() const {
+    if (request_.data.empty())
+      throw Error(ErrorKind::usage, "data", "", "is missing: a file to evaluate the model on");
+    return text::read_text(files_, request_.data, request_.encoding);
+  }
+
+  void add_loss(const train::Task& task, Evaluation& to) {
+    to.loss = train::validation_loss(threads_, arena_, model_, task);
+    to.perplexity = std::exp(to.loss);
+  }
+
+  // A target is read behind a start.
+  void check_lengths(const data::PairSet& set, const std::vector<data::Pair>& pairs) const {
+    for (int64_t i = 0; i < set.size(); ++i) {
+      const int64_t longest = std::max(set.source_length(i), set.target_length(i) + 1);
+      if (longest <= model_.context_length()) continue;
+      const int64_t line = pairs[static_cast<size_t>(i)].line;
+      throw Error(ErrorKind::bad_input, "pairs", request_.data + ":" + std::to_string(line),
+                  "has " + std::to_string(longest) + " tokens, the model's context is " +
+                      std::to_string(model_.context_length()));
+    }
+  }
+
+  data::SequenceIds sequence_ids() const {
+    const models::SpecialIds& ids = model_.special_ids();
+    if (ids.decoder_start && ids.end)
+      return {ids.padding.value_or(0), *ids.decoder_start, *ids.end};
+    throw Error(
+        ErrorKind::bad_input, "model", loaded_.folder,
+        "has no decoder_start_token_id and eos_token_id, which " + request_.data + " needs");
+  }
+
+  base::ThreadPool& threads_;
+  base::FileSystem& files_;
+  const LoadedModel& loaded_;
+  const models::Model& model_;
+  const EvaluationRequest& request_;
+  tensor::Arena arena_;
+};
+
+}  // namespace
+
+std::string evaluation_task(const LoadedModel& loaded, const std::string& asked) {
+  const std::string task = asked.empty() ? std::string(task_of_model(*loaded.model)) : asked;
+  check_task_model(task, *loaded.model, loaded.folder, "needs");
+  return task;
+}
+
+Evaluation evaluate(base::ThreadPool& threads, base::FileSystem& files, const LoadedModel& loaded,
+                    const EvaluationRequest& request) {
+  const std::string task = evaluation_task(loaded, request.task);
+  Evaluating evaluating(threads, files, loaded, request);
+  if (is_generated_task(task)) return evaluating.on_generated(task);
+  return task == "lm" ? evaluating.on_text() : evaluating.on_pairs();
+}
+
+io::Json::Object evaluation_json(const Evaluation& evaluation) {
+  io::Json::Object facts;
+  if (evaluation.tokens) facts.emplace_back("tokens", *evaluation.tokens);
+  if (evaluation.sentences) facts.emplace_back("sentences", *evaluation.sentences);
+  facts.emplace_back("loss", evaluation.loss);
+  facts.emplace_back("perplexity", evaluation.perplexity);
+  if (evaluation.bleu) facts.emplace_back("bleu", *evaluation.bleu);
+  if (evaluation.chrf) facts.emplace_back("chrf", *evaluation.chrf);
+  if (evaluation.exact_match) {
+    for (auto& fact : exact_match_json(*evaluation.exact_match)) facts.push_back(std::move(fact));
+  }
+  return facts;
+}
+
+}  // namespace headlight::recipes

@@ -1,0 +1,282 @@
+// The folder of a run, and the loop with its log and its listener.
+#include "headlight/recipes/train_run.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "headlight/infer/infer.h"
+
+namespace headlight::recipes {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+std::string run_file(const std::string& folder) { return folder + "/run.json"; }
+
+// What run.json of an earlier start holds; nothing when there is none.
+std::optional<io::Json> earlier_run(base::FileSystem& files, const TrainRequest& request) {
+  const std::string& folder = request.folder;
+  const std::string key = request.values.key_text("out");
+  if (!base::exists(files, folder)) return std::nullopt;
+  base::FileStatus status;
+  if (!request.resume) {
+    const bool is_run = files.path_status(run_file(folder), status) >= 0;
+    throw Error(ErrorKind::bad_input, key, folder,
+                is_run ? "is there already; " + request.values.key_text("resume") +
+                             " goes on with its run, another name starts a new one"
+                       : "is there already; give another name");
+  }
+  if (base::exists(files, run_file(folder))) return io::read_json(files, run_file(folder));
+  // A start that was killed leaves nothing, or a temporary file.
+  const auto names = base::list_directory(files, folder);
+  if (std::ranges::all_of(names, base::is_temporary)) return std::nullopt;
+  throw Error(ErrorKind::bad_input, key, folder,
+              "holds other files and no run.json: it is not the folder of a run");
+}
+
+// Before any long work: that the folder can be made, or written to.
+void check_writable(base::FileSystem& files, const std::string& folder) {
+  std::string place = folder;
+  while (!base::exists(files, place)) place = base::directory_of(place);
+  const std::string probe = place + "/.headlight-probe.tmp";
+  base::write_file(files, probe, "");
+  base::remove_file(files, probe);
+}
+
+void check_data(const io::Json& before, const TrainSetup& setup, const TrainRequest& request) {
+  const io::Json* sum = before.find("data_sum");
+  if (sum != nullptr && sum->text() && *sum->text() == setup.data_sum) return;
+  const std::string path = run_file(request.folder);
+  throw Error(ErrorKind::bad_input, path, "data_sum",
+              "the data have changed since the run was started; give back the old ones, or start "
+              "another run with " +
+                  request.values.key_text("init") + " " + base::directory_of(path));
+}
+
+// Before anything is changed: what was trained is not taken back.
+void check_not_past(const train::Checkpoints& checkpoints, const TrainRequest& request,
+                    int64_t max_iters) {
+  const auto progress = checkpoints.progress();
+  if (!progress || progress->step <= max_iters) return;
+  const std::string step = std::to_string(progress->step);
+  throw Error(ErrorKind::bad_input, request.values.source("max-iters"), std::to_string(max_iters),
+              "the run in " + request.folder + " is past it already, at step " + step +
+                  "; a number above " + step + " goes on");
+}
+
+int64_t parameters_of(const models::Model& model) {
+  int64_t count = 0;
+  for (const auto& parameter : model.parameters()) count += parameter->shape().elements();
+  return count;
+}
+
+// The first thing that could not be told or logged; the run is saved before it is thrown.
+class Failure {
+ public:
+  // Told only as long as all is well.
+  template <class Say, class Event>
+  void tell(const Say& say, const Event& event) {
+    if (!error_ && say) keep([&] { say(event()); });
+  }
+  template <class Work>
+  void keep(const Work& work) {
+    try {
+      work();
+    } catch (...) {
+      if (!error_) error_ = std::current_exception();
+    }
+  }
+  bool is_there() const { return error_ != nullptr; }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+TrainRun::TrainRun(base::ThreadPool& threads, base::FileSystem& files, const TrainRequest& request)
+    : threads_(threads),
+      files_(files),
+      folder_(request.folder),
+      checkpoints_(files, request.folder) {
+  const std::string key = request.values.key_text("out");
+  lock_.emplace(folder_, key);
+  const auto before = earlier_run(files_, request);
+  settings_ = read_train_settings(request.values, files_, before ? &*before : nullptr);
+  if (before) {
+    check_unchanged(*before, settings_json(settings_), run_file(folder_));
+    check_not_past(checkpoints_, request, settings_.max_iters);
+  }
+  check_writable(files_, folder_);
+  setup_ = make_train_setup(files_, settings_);
+  if (before) check_data(*before, setup_, request);
+}
+
+void TrainRun::begin_folder() {
+  base::make_directories(files_, folder_);
+  io::Json run = settings_json(settings_);
+  run.object()->emplace_back("data_sum", setup_.data_sum);
+  base::write_file(files_, run_file(folder_), io::json_text(run) + "\n");
+  if (setup_.tokenizer) setup_.tokenizer->save(files_, folder_);
+  lock_->take();  // the folder may be new
+}
+
+void TrainRun::prepare(const TrainListener& listener) {
+  trainer_.emplace(threads_, *setup_.model, *setup_.task,
+                   trainer_options(settings_, *setup_.model));
+  is_resumed_ = checkpoints_.restore(*trainer_);
+  first_step_ = step();
+  log_.emplace(files_, folder_, first_step_);
+  const int64_t parameters = parameters_of(*setup_.model);
+  const int64_t left = std::max<int64_t>(0, settings_.max_iters - first_step_);
+  const double seconds = left == 0 ? 0 : trainer_->rehearse();
+  const uint64_t weights = 4 * sizeof(float) * static_cast<uint64_t>(parameters);
+  const TrainStart start{.step = first_step_,
+                         .task = settings_.task,
+                         .parameters = parameters,
+                         .data = setup_.data_text,
+                         .steps = left,
+                         .memory = base::memory_text(weights + trainer_->arena().peak_bytes()),
+                         .estimated_seconds = seconds * static_cast<double>(left)};
+  log_->add(event_json(start));
+  if (listener.start) listener.start(start);
+}
+
+train::Outcome TrainRun::run(const TrainListener& listener) {
+  if (!is_resumed_) checkpoints_.begin();
+  Failure failure;
+  const train::LoopEvents events{
+      .step =
+          [&](const train::StepResult& result) {
+            const TrainStep event = step_event(result);
+            if (event.is_logged) failure.keep([&] { log_->add(event_json(event)); });
+            failure.tell(listener.step, [&] { return event; });
+          },
+      .evaluation =
+          [&](int64_t step, double loss) {
+            failure.keep([&] { log_->add(event_json(evaluation_event(step, loss, false))); });
+            failure.tell(listener.evaluation,
+                         [&] { return evaluation_event(step, loss, listener.wants_samples); });
+          },
+      // The log is on the disk before its checkpoint: lines behind a checkpoint are dropped when a
+      // run is resumed, lines that are missing could not be had again.
+      .saving =
+          [&](int64_t step) {
+            failure.keep([&] {
+              log_->add(event_json(TrainCheckpoint{step}));
+              log_->save();
+            });
+          },
+      .checkpoint =
+          [&](int64_t step) {
+            failure.tell(listener.checkpoint, [&] { return TrainCheckpoint{step}; });
+          },
+      .interrupted =
+          [&] { return failure.is_there() || (listener.interrupted && listener.interrupted()); }};
+  const train::Outcome outcome = train::run_loop(*trainer_, checkpoints_,
+                                                 {.max_iters = settings_.max_iters,
+                                                  .eval_interval = settings_.eval_interval,
+                                                  .patience = settings_.patience},
+                                                 events);
+  failure.rethrow();
+  if (outcome == train::Outcome::interrupted) return outcome;
+  done_ = conclusion();
+  log_->add(event_json(*done_));
+  log_->save();
+  if (listener.done) listener.done(*done_);
+  return outcome;
+}
+
+double TrainRun::tokens_per_second() const {
+  return seconds_ > 0 ? static_cast<double>(tokens_) / seconds_ : 0;
+}
+
+double TrainRun::seconds_left(int64_t step) const {
+  const double per_step = seconds_ / static_cast<double>(step - first_step_);
+  return per_step * static_cast<double>(settings_.max_iters - step);
+}
+
+TrainStep TrainRun::step_event(const train::StepResult& result) {
+  tokens_ += result.tokens;
+  seconds_ += result.seconds;
+  loss_sum_ += result.loss;
+  ++loss_count_;
+  const TrainStep event{
+      .step = result.step,
+      .max_iters = settings_.max_iters,
+      .train_loss = loss_sum_ / static_cast<double>(loss_count_),
+      .learning_rate = result.learning_rate,
+      .gradient_norm = result.gradient_norm,
+      .tokens_per_second = tokens_per_second(),
+      .seconds_left = seconds_left(result.step),
+      .is_logged = result.step % settings_.log_interval == 0 || result.step == settings_.max_iters};
+  if (event.is_logged) {
+    loss_sum_ = 0;
+    loss_count_ = 0;
+  }
+  return event;
+}
+
+TrainEvaluation TrainRun::evaluation_event(int64_t step, double valid_loss, bool with_sample) {
+  TrainEvaluation event{.step = step,
+                        .max_iters = settings_.max_iters,
+                        .valid_loss = valid_loss,
+                        .tokens_per_second = tokens_per_second()};
+  if (!log_->training().empty()) event.train_loss = log_->training().back().loss;
+  if (step > first_step_ && step < settings_.max_iters) event.seconds_left = seconds_left(step);
+  if (with_sample) event.sample = sample();
+  return event;
+}
+
+// What the model writes at this point.
+std::string TrainRun::sample() {
+  constexpr int64_t kLetters = 60;
+  tensor::Arena arena;
+  autograd::Context context{.threads = threads_, .arena = arena};
+  const text::Tokenizer& tokenizer = *setup_.tokenizer;
+  if (settings_.task == "lm") {
+    const int64_t first_id = tokenizer.find("\n").value_or(0);
+    const infer::GenerateOptions options{
+        .sampling = {.temperature = 0.8F},
+        .ending = {.max_new_tokens = kLetters, .tokenizer = &tokenizer}};
+    const auto written = infer::generate(context, *setup_.model, {{.ids = {first_id}}}, options);
+    std::string line = written.front().text;
+    std::ranges::replace(line, '\n', ' ');
+    return line;
+  }
+  if (setup_.samples.empty()) return "";
+  const data::Pair& pair = setup_.samples[static_cast<size_t>(step()) % setup_.samples.size()];
+  infer::OutputOptions options;
+  options.ending.tokenizer = &tokenizer;
+  const auto written =
+      infer::greedy_outputs(context, *setup_.model, {tokenizer.encode(pair.source)}, options);
+  return pair.source + " → " + written.front().text;
+}
+
+TrainDone TrainRun::conclusion() {
+  const train::Progress& progress = trainer_->progress();
+  TrainDone done{.step = progress.step,
+                 .valid_loss = progress.valid_loss,
+                 .best_valid_loss = progress.best_loss,
+                 .best_step = progress.best_step};
+  if (setup_.generated) {
+    const auto best = models::load_model(files_, folder_);
+    done.exact_match = exact_match(threads_, *best, *setup_.generated);
+  }
+  return done;
+}
+
+TrainResult train_model(base::ThreadPool& threads, base::FileSystem& files,
+                        const TrainRequest& request, const TrainListener& listener) {
+  TrainRun run(threads, files, request);
+  run.begin_folder();
+  run.prepare(listener);
+  const train::Outcome outcome = run.run(listener);
+  return {.outcome = outcome, .step = run.step(), .done = run.result()};
+}
+
+}  // namespace headlight::recipes
