@@ -57,7 +57,7 @@ Value MultiHeadAttention::recall(Context& context, const Value& query, const KvC
 
 Value MultiHeadAttention::attend_cached(Context& context, const Value& query, const KvCache& cache,
                                         const AttentionOptions& call) const {
-  AttentionOptions options = op_options(call);
+  AttentionOptions options = op_options(context, call);
   options.valid_lens = cache.lengths();
   return finish(context, Value::leaf(autograd::cached_attention(context, query.data(), cache.view(),
                                                                 options)));

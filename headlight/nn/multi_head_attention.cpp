@@ -57,6 +57,7 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
   if (key_value_) query_key_value_ = Linear::joined(inputs_[kQuery], *key_value_);
   make_output_layer();
   make_input_norms();
+  make_position_bias();
   if (!options_.rotation.rates.empty()) {
     const std::vector<float>& rates = options_.rotation.rates;
     rates_ = Tensor::of({static_cast<int64_t>(rates.size())}, rates);
@@ -209,8 +210,33 @@ void MultiHeadAttention::project_key_value(Context& context, const Value& key, c
   }
 }
 
+void MultiHeadAttention::make_position_bias() {
+  PositionBiasOptions& bias = options_.position_bias;
+  if (!bias.slopes.empty()) slopes_ = Value::leaf(Tensor::of({options_.heads}, bias.slopes));
+  if (!options_.names.position_bias.empty()) {
+    bias.table = std::make_shared<Parameter>(options_.names.position_bias,
+                                             Shape{bias.buckets, options_.heads});
+  }
+  if (bias.table) append(parameters_, {bias.table});
+}
+
+autograd::PositionBias MultiHeadAttention::position_bias(Context& context) const {
+  const PositionBiasOptions& bias = options_.position_bias;
+  if (slopes_.defined()) {
+    return {.kind = autograd::PositionBiasKind::linear, .coefficients = slopes_};
+  }
+  if (!bias.table) return {};
+  Value table = bias.table->value();
+  if (!bias.columns.empty()) table = take_heads(context, table, table.size(1), bias.columns);
+  return {.kind = autograd::PositionBiasKind::buckets,
+          .coefficients = table,
+          .bidirectional = bias.bidirectional,
+          .max_distance = bias.max_distance};
+}
+
 // The call's options with the module's own.
-AttentionOptions MultiHeadAttention::op_options(const AttentionOptions& call) const {
+AttentionOptions MultiHeadAttention::op_options(Context& context,
+                                                const AttentionOptions& call) const {
   if (call.heads != 1 || call.kv_heads != 0 || call.dropout != 0 || !call.place.empty()) {
     refuse_attention(options_.place,
                      "heads, kv_heads, dropout and place are the module's, not the call's");
@@ -223,6 +249,9 @@ AttentionOptions MultiHeadAttention::op_options(const AttentionOptions& call) co
   if (!options.scale) options.scale = options_.scale;
   if (options.softcap == 0) options.softcap = options_.softcap;
   if (options.window == 0) options.window = options_.window;
+  if (options.position_bias.kind == autograd::PositionBiasKind::none) {
+    options.position_bias = position_bias(context);
+  }
   if (!options.gates.defined()) options.gates = gates_;
   return options;
 }
@@ -232,8 +261,8 @@ Value MultiHeadAttention::forward(Context& context, const Value& query, const Va
   const Projected projected = project(context, query, key, value);
   const Value queries = prepared(context, kQuery, projected[kQuery], call.past);
   const Value keys = prepared(context, kKey, projected[kKey], {});
-  return finish(context,
-                autograd::attention(context, queries, keys, projected[kValue], op_options(call)));
+  return finish(context, autograd::attention(context, queries, keys, projected[kValue],
+                                             op_options(context, call)));
 }
 
 // Merge done; the output projection and dropout.

@@ -13,8 +13,8 @@ namespace headlight::nn {
 using autograd::AttentionOptions;
 
 // In forward(), of AttentionOptions the masks, past, lengths, bias and gates are the caller's; so
-// are scale, softcap and window where it sets them. Heads, kv_heads, dropout and place are the
-// module's own, setting them is an Error.
+// are scale, softcap, window and position bias where it sets them. Heads, kv_heads, dropout and
+// place are the module's own, setting them is an Error.
 //
 // Besides what autograd::attention shows (query, key, scores, weights, ... (B, H, ...)), an
 // observer may want at "<place>.": projected (B, T, H*D + Hkv*D + Hkv*E; only in self-attention
@@ -87,7 +87,9 @@ class MultiHeadAttention {
   // What attention reads of a projected query or key whose first row is at position `past`.
   Value prepared(Context& context, Input input, const Value& projected,
                  const tensor::Tensor& past) const;
-  AttentionOptions op_options(const AttentionOptions& call) const;
+  void make_position_bias();
+  autograd::PositionBias position_bias(Context& context) const;
+  AttentionOptions op_options(Context& context, const AttentionOptions& call) const;
   Value attend_cached(Context& context, const Value& query, const KvCache& cache,
                       const AttentionOptions& call) const;
   Value finish(Context& context, const Value& merged) const;
@@ -100,6 +102,7 @@ class MultiHeadAttention {
   std::optional<Linear> output_;
   std::array<std::optional<Norm>, 2> input_norms_;  // of query and key
   tensor::Tensor rates_;                            // of the rotation; absent: none
+  Value slopes_;                                    // of position biases; absent: none
   Value gates_;
 };
 

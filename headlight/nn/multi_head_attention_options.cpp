@@ -60,6 +60,46 @@ void check_rotation(const MultiHeadAttentionOptions& options) {
   }
 }
 
+void check_table(const MultiHeadAttentionOptions& options) {
+  const PositionBiasOptions& bias = options.position_bias;
+  const tensor::Shape shape =
+      bias.table ? bias.table->shape() : tensor::Shape{bias.buckets, options.heads};
+  const auto columns = static_cast<int64_t>(bias.columns.size());
+  if (shape.rank() != 2 || (columns == 0 ? shape[1] : columns) != options.heads) {
+    refuse_options(options.place, "the table of position biases is " + shape.text() + ", " +
+                                      std::to_string(columns) + " of its columns chosen, for " +
+                                      std::to_string(options.heads) + " heads");
+  }
+  for (const int64_t column : bias.columns) {
+    if (column >= 0 && column < shape[1]) continue;
+    refuse_options(options.place, "the table of position biases " + shape.text() +
+                                      " has no column " + std::to_string(column));
+  }
+  const int64_t one_side = bias.bidirectional ? shape[0] / 2 : shape[0];
+  if (one_side < 2 || bias.max_distance <= one_side / 2) {
+    refuse_options(options.place, "position biases of " + std::to_string(shape[0]) + " buckets, " +
+                                      std::to_string(one_side) +
+                                      " for each side, and max_distance " +
+                                      std::to_string(bias.max_distance) +
+                                      ": at least 2 and more "
+                                      "than " +
+                                      std::to_string(one_side / 2) + " are needed");
+  }
+}
+
+void check_position_bias(const MultiHeadAttentionOptions& options) {
+  const PositionBiasOptions& bias = options.position_bias;
+  const bool has_table = bias.table != nullptr || !options.names.position_bias.empty();
+  if (has_table) check_table(options);
+  if (bias.slopes.empty()) return;
+  if (has_table) refuse_options(options.place, "position biases have slopes or a table, not both");
+  if (static_cast<int64_t>(bias.slopes.size()) != options.heads) {
+    refuse_options(options.place, "there are " + std::to_string(bias.slopes.size()) +
+                                      " slopes of position biases for " +
+                                      std::to_string(options.heads) + " heads");
+  }
+}
+
 void complete_projected(const MultiHeadAttentionOptions& options, const char* which, int64_t heads,
                         ProjectedHeads& projected) {
   set_default(projected.count, heads);
@@ -107,6 +147,18 @@ RotaryOptions rotary_options(const kernels::RotaryRates& rates) {
   return {.rates = kernels::rotary_rates(rates)};
 }
 
+std::vector<float> alibi_slopes(int64_t heads) {
+  int64_t power = 1;
+  while (2 * power <= heads) power *= 2;
+  const auto slope = [](int64_t i, int64_t count) {
+    return static_cast<float>(std::exp2(-8 * static_cast<double>(i) / static_cast<double>(count)));
+  };
+  std::vector<float> slopes;
+  for (int64_t i = 1; i <= std::min(power, heads); ++i) slopes.push_back(slope(i, power));
+  for (int64_t i = 1; power + (i + 1) / 2 <= heads; i += 2) slopes.push_back(slope(i, 2 * power));
+  return slopes;
+}
+
 AttentionNames fused_names() {
   return {.weights = {"c_attn.weight", "c_attn.weight", "c_attn.weight"},
           .biases = {"c_attn.bias", "c_attn.bias", "c_attn.bias"},
@@ -125,6 +177,7 @@ AttentionNames AttentionNames::with_prefix(const std::string& prefix) const {
   names.output_bias = prefixed(output_bias);
   names.query_norm = prefixed(query_norm);
   names.key_norm = prefixed(key_norm);
+  names.position_bias = prefixed(position_bias);
   return names;
 }
 
@@ -150,6 +203,8 @@ MultiHeadAttentionOptions with_defaults(MultiHeadAttentionOptions options) {
                                       std::to_string(merged));
   }
   check_rotation(options);
+  if (options.position_bias.table) options.names.position_bias.clear();
+  check_position_bias(options);
   complete_projected(options, "query", options.heads, options.projected_queries);
   complete_projected(options, "key", options.kv_heads, options.projected_keys);
   return options;

@@ -21,6 +21,7 @@ struct AttentionNames {
   WeightLayout layout = WeightLayout::out_in;
   std::string query_norm = {};  // stems: "<query_norm>.weight"
   std::string key_norm = {};
+  std::string position_bias = {};  // T5's table, whole
 
   AttentionNames with_prefix(const std::string& prefix) const;
 };
@@ -51,6 +52,22 @@ struct RotaryOptions {
 // Error(bad_input) for an odd width or numbers that give no rates.
 RotaryOptions rotary_options(const kernels::RotaryRates& rates);
 
+// Biases for how far a key is from its query, added to the scores: slopes or a table or neither.
+struct PositionBiasOptions {
+  std::vector<float> slopes = {};  // ALiBi: score - slope * distance, one for each head
+  // T5: an entry of (buckets, heads) for each distance. One that several modules share comes from
+  // outside; otherwise a name in AttentionNames says that there is one.
+  ParameterHandle table = {};
+  int64_t buckets = 32;       // of a table that is made here
+  bool bidirectional = true;  // half of the buckets are for keys after the query
+  int64_t max_distance = 128;
+  std::vector<int64_t> columns = {};  // of the table, for each head: left by pruning. Empty: all
+};
+
+// ALiBi's slopes as published: powers of two for 2^n heads, and those of the next numbers between
+// them for others.
+std::vector<float> alibi_slopes(int64_t heads);
+
 // Which heads of a projection attend. Others are left by pruning where a norm is over whole rows:
 // it takes them in, attention does not see them.
 struct ProjectedHeads {
@@ -77,6 +94,7 @@ struct MultiHeadAttentionOptions {
   int64_t window = 0;
   QueryKeyNormOptions query_key_norm = {};
   RotaryOptions rotation = {};
+  PositionBiasOptions position_bias = {};
   ProjectedHeads projected_queries = {};
   ProjectedHeads projected_keys = {};
   float weight_dropout = 0;  // in training

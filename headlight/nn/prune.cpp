@@ -101,10 +101,34 @@ ProjectedHeads kept_projected(const ProjectedHeads& whole, const std::vector<int
   return projected;
 }
 
+// Slopes of the heads that stay. A shared table stays as it is, one of our own is copied; which of
+// its columns are read is told.
+PositionBiasOptions kept_position_bias(const MultiHeadAttentionOptions& whole, const Kept& kept) {
+  PositionBiasOptions bias = whole.position_bias;
+  const auto at = [&kept](size_t i) { return static_cast<size_t>(kept.heads[i]); };
+  if (!bias.slopes.empty()) {
+    bias.slopes.clear();
+    for (size_t i = 0; i < kept.heads.size(); ++i) {
+      bias.slopes.push_back(whole.position_bias.slopes[at(i)]);
+    }
+  }
+  if (!bias.table) return bias;
+  bias.columns = kept.heads;
+  for (size_t i = 0; i < kept.heads.size() && !whole.position_bias.columns.empty(); ++i) {
+    bias.columns[i] = whole.position_bias.columns[at(i)];
+  }
+  if (whole.names.position_bias.empty()) return bias;
+  const Tensor& numbers = bias.table->value().data();
+  bias.table =
+      std::make_shared<Parameter>(bias.table->name(), gather(numbers, 0, {{0, numbers.size(0)}}));
+  return bias;
+}
+
 MultiHeadAttentionOptions kept_options(const MultiHeadAttentionOptions& whole, const Kept& kept) {
   MultiHeadAttentionOptions options = whole;
   options.heads = static_cast<int64_t>(kept.heads.size());
   options.kv_heads = static_cast<int64_t>(kept.kv_heads.size());
+  options.position_bias = kept_position_bias(whole, kept);
   options.projected_queries = {};
   options.projected_keys = {};
   if (normalizes_whole_rows(whole, true)) {
@@ -152,6 +176,7 @@ MultiHeadAttention MultiHeadAttention::pruned(const std::vector<int64_t>& heads)
   const bool out_in = options_.names.layout == WeightLayout::out_in;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& whole = *parameters_[i];
+    if (&whole == options_.position_bias.table.get()) continue;  // it has its numbers
     const Tensor& numbers = whole.value().data();
     int axis = 0;
     Ranges ranges = kept_outputs(whole, inputs_, kept, options_);

@@ -61,6 +61,7 @@ MultiHeadAttention self_attention_of(const TransformerBlockOptions& options) {
   MultiHeadAttentionOptions self = attention_options(options, options.names.self, "self");
   self.window = options.window;
   self.rotation = options.rotation;
+  self.position_bias = options.position_bias;
   return MultiHeadAttention(self);
 }
 

@@ -62,6 +62,7 @@ struct TransformerBlockOptions {
   bool cross_attention = false;
   QueryKeyNormOptions query_key_norm = {};  // of attention whose names have such norms
   RotaryOptions rotation = {};              // of self-attention
+  PositionBiasOptions position_bias = {};   // of self-attention
   bool qkv_bias = true;
   bool out_bias = true;
   bool feed_forward_bias = true;

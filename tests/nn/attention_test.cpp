@@ -305,6 +305,22 @@ TEST_F(Attention, rotary_rates_are_of_an_even_width) {
   expect_has(error_of([] { rotary_options({.width = 4, .factor = NAN}); }), "(factor): is nan");
 }
 
+TEST_F(Attention, alibi_slopes_are_those_of_the_paper) {
+  const std::vector<float> eight = {1 / 2.0F,  1 / 4.0F,  1 / 8.0F,   1 / 16.0F,
+                                    1 / 32.0F, 1 / 64.0F, 1 / 128.0F, 1 / 256.0F};
+  EXPECT_EQ(alibi_slopes(8), eight);
+  const std::vector<float> three = alibi_slopes(3);  // of two heads, then the first of four
+  ASSERT_EQ(three.size(), 3U);
+  EXPECT_FLOAT_EQ(three[0], std::exp2(-4.0F));
+  EXPECT_FLOAT_EQ(three[1], std::exp2(-8.0F));
+  EXPECT_FLOAT_EQ(three[2], std::exp2(-2.0F));
+  const std::vector<float> twelve = alibi_slopes(12);
+  ASSERT_EQ(twelve.size(), 12U);
+  EXPECT_EQ(twelve[7], eight[7]);
+  EXPECT_FLOAT_EQ(twelve[8], std::exp2(-0.5F));
+  EXPECT_FLOAT_EQ(twelve[11], std::exp2(-3.5F));
+}
+
 TEST_F(Attention, refuses_heads_that_nobody_needs) {
   const auto refusal = [](const ProjectedHeads& queries, bool each_head) {
     MultiHeadAttentionOptions options{

@@ -163,6 +163,28 @@ std::vector<BlockCase> block_cases() {
     o.rotation.interleaved = true;
     o.causal = false;
   });
+  add("ALiBi", plain, [](Options& o) {
+    o.heads = 3;
+    o.position_bias.slopes = alibi_slopes(3);
+  });
+  add("ALiBi, an encoder", plain, [](Options& o) {
+    o.causal = false;
+    o.position_bias.slopes = {0.5F, 0.25F};
+  });
+  add("T5's buckets", plain, [](Options& o) {
+    o.names.self.position_bias = "table";
+    o.position_bias = {.buckets = 5, .bidirectional = false, .max_distance = 6};
+  });
+  add("T5's buckets on both sides", plain, [](Options& o) {
+    o.causal = false;
+    o.names.self.position_bias = "table";
+    o.position_bias = {.buckets = 8, .max_distance = 5};
+  });
+  add("a table from outside", plain, [](Options& o) {
+    o.position_bias = {.table = std::make_shared<Parameter>("shared", tensor::Shape{4, 2}),
+                       .bidirectional = false,
+                       .max_distance = 4};
+  });
   add("gated by SiLU", with_gate(plain, Activation::silu), [](Options&) {});
   add("gated by GELU, fused", plain, [](Options& o) { o.names.gate = o.names.first; });
   add("gated by tanh-GELU, fused, without biases", plain, [](Options& o) {
@@ -189,6 +211,14 @@ std::vector<BlockCase> block_cases() {
         o.scale = 0.2F;
         o.window = 3;
         o.query_key_norm.weight_offset = 1;
+        o.qkv_bias = o.out_bias = o.feed_forward_bias = false;
+      });
+  add("as T5's decoder has it",
+      with_gate(with_cross_attention(with_rms_norms(plain)), Activation::gelu_tanh),
+      [](Options& o) {
+        o.scale = 1.0F;
+        o.names.self.position_bias = "table";
+        o.position_bias = {.buckets = 6, .bidirectional = false, .max_distance = 7};
         o.qkv_bias = o.out_bias = o.feed_forward_bias = false;
       });
   add("many switches", with_output_norms(with_cross_attention(with_fused_weights(plain))),

@@ -268,6 +268,38 @@ TEST_F(Block, parameters_are_in_the_order_of_the_sublayers) {
                                       "feed_forward_norm.weight", "up.weight", "down.weight"}));
 }
 
+TEST_F(Block, a_stack_has_a_shared_table_once_and_all_layers_teach_it) {
+  TransformerBlockOptions options = plain_decoder();
+  options.position_bias = {.table = std::make_shared<Parameter>("table", Shape{6, 2}),
+                           .bidirectional = false,
+                           .max_distance = 8};
+  std::vector<TransformerBlock> blocks;
+  for (const char* name : {"first", "second"}) {
+    options.names.self = options.names.self.with_prefix(name);
+    blocks.push_back(drawn_block(options));
+  }
+  const TransformerStack stack(blocks, std::nullopt, "decoder");
+  int tables = 0;
+  for (const ParameterHandle& parameter : stack.parameters()) {
+    if (parameter->name() == "table") ++tables;
+  }
+  EXPECT_EQ(tables, 1);
+
+  // Its gradient is what each layer alone would give it.
+  const ParameterHandle table = options.position_bias.table;
+  const Value x = random_leaf({1, kRows, 12}, 1);
+  const Tensor d_output = random_leaf({1, kRows, 12}, 2).data();
+  Context context = recording_context();
+  const Value between = blocks[0].forward(context, {x}, {}).total(context);
+  tape_.backward(context, blocks[1].forward(context, {between}, {}).total(context), d_output);
+  const Tensor both = autograd::copy_of(context, table->grad());
+  table->clear_grad();
+  const Value detached = Value::leaf(between.data(), true);
+  tape_.backward(context, blocks[1].forward(context, {detached}, {}).total(context), d_output);
+  tape_.backward(context, blocks[0].forward(context, {x}, {}).total(context), detached.grad());
+  EXPECT_LE(distance(table->grad(), both), 1e-5F * largest(both));
+}
+
 TEST_F(Block, refuses_what_does_not_go_together) {
   const auto refusal = [](const auto& change) {
     TransformerBlockOptions options = plain_decoder();
@@ -296,6 +328,34 @@ TEST_F(Block, refuses_what_does_not_go_together) {
                o.rotation.rates = {1, 2, 3, 4};
              }),
              "(decoder.0.self): rotation has rates for 8 columns, heads have 6");
+  expect_has(refusal([](Options& o) {
+               o.position_bias.slopes = {1, 2, 3};
+             }),
+             "there are 3 slopes of position biases for 2 heads");
+  expect_has(refusal([](Options& o) {
+               o.position_bias.slopes = {1, 2};
+               o.names.self.position_bias = "table";
+             }),
+             "position biases have slopes or a table, not both");
+  expect_has(refusal([](Options& o) {
+               o.position_bias.table = std::make_shared<Parameter>("t", Shape{32, 3});
+             }),
+             "the table of position biases is [32, 3], 0 of its columns chosen, for 2 heads");
+  expect_has(refusal([](Options& o) {
+               o.position_bias.table = std::make_shared<Parameter>("t", Shape{32, 3});
+               o.position_bias.columns = {0, 3};
+             }),
+             "[32, 3] has no column 3");
+  expect_has(refusal([](Options& o) {
+               o.names.self.position_bias = "table";
+               o.position_bias.buckets = 3;
+             }),
+             "position biases of 3 buckets, 1 for each side, and max_distance 128");
+  expect_has(refusal([](Options& o) {
+               o.names.self.position_bias = "table";
+               o.position_bias.max_distance = 8;
+             }),
+             "32 buckets, 16 for each side, and max_distance 8: at least 2 and more than 8");
   expect_has(refusal([](Options& o) { o.heads = 5; }),
              "(decoder.0.self): width 12 cannot be split into 5 heads");
   expect_has(refusal([](Options& o) { o.heads = 4, o.kv_heads = 3; }),

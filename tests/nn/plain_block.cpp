@@ -183,6 +183,39 @@ class PlainBlock {
     return options_.window == 0 || std::abs(i - j) < options_.window;
   }
 
+  // T5's bucket of a key at this distance from the query, positive after it.
+  int64_t bucket(int64_t relative, int64_t buckets) const {
+    const PositionBiasOptions& bias = options_.position_bias;
+    int64_t first = 0;
+    if (bias.bidirectional) {
+      buckets /= 2;
+      if (relative > 0) first = buckets;
+    } else {
+      relative = std::min<int64_t>(relative, 0);
+    }
+    const int64_t distance = std::abs(relative);
+    const int64_t exact = buckets / 2;
+    if (distance < exact) return first + distance;
+    const double share =
+        std::log(static_cast<double>(distance) / static_cast<double>(exact)) /
+        std::log(static_cast<double>(bias.max_distance) / static_cast<double>(exact));
+    const auto far = static_cast<int64_t>(share * static_cast<double>(buckets - exact));
+    return first + std::min(exact + far, buckets - 1);
+  }
+
+  double position_bias(const AttentionNames& names, int64_t h, int64_t i, int64_t j) const {
+    const PositionBiasOptions& bias = options_.position_bias;
+    if (!bias.slopes.empty()) {
+      return -static_cast<double>(bias.slopes[static_cast<size_t>(h)]) *
+             static_cast<double>(std::abs(i - j));
+    }
+    const std::string name = bias.table ? bias.table->name() : names.position_bias;
+    if (name.empty()) return 0;
+    const std::vector<double>& table = state_.at(name);
+    const auto buckets = static_cast<int64_t>(table.size()) / options_.heads;
+    return table[static_cast<size_t>(bucket(j - i, buckets) * options_.heads + h)];
+  }
+
   Matrix attend(const AttentionNames& names, const Matrix& x, const Matrix& memory,
                 bool is_self) const {
     Matrix query = head_norm(names.query_norm, project(names, 0, x));
@@ -210,6 +243,7 @@ class PlainBlock {
             const auto cap = static_cast<double>(options_.softcap);
             score = cap * std::tanh(score / cap);
           }
+          if (is_self) score += position_bias(names, h, i, j);
           weights.push_back(sees(i, j, is_self) ? std::exp(score) : 0);
           total += weights.back();
         }

@@ -99,6 +99,30 @@ TEST_F(PrunedAttention, equals_the_gated_one_with_norms_and_rotation) {
   }
 }
 
+TEST_F(PrunedAttention, keeps_the_position_biases_of_the_heads_that_stay) {
+  MultiHeadAttentionOptions slopes{.query_width = 24, .heads = 4};
+  slopes.position_bias.slopes = {0.1F, 0.4F, 0.9F, 1.6F};
+  MultiHeadAttentionOptions own{.query_width = 24, .heads = 4};
+  own.position_bias = {.buckets = 6, .bidirectional = false, .max_distance = 8};
+  own.names.position_bias = "table";
+  MultiHeadAttentionOptions shared = own;
+  shared.names.position_bias.clear();
+  shared.position_bias.table = std::make_shared<Parameter>("shared", random_leaf({6, 4}, 5).data());
+  for (const MultiHeadAttentionOptions& options : {slopes, own, shared}) {
+    const MultiHeadAttention attention(options);
+    draw_all(attention);
+    expect_pruned_equals_gated(inference_context(), attention, {1});
+    expect_pruned_equals_gated(inference_context(), attention, {3, 0});
+    expect_pruned_equals_gated(inference_context(), attention.pruned({0}), {1});
+  }
+  const MultiHeadAttention copied = MultiHeadAttention(own);
+  draw_all(copied);
+  EXPECT_NE(copied.pruned({1}).parameters().back(), copied.parameters().back());
+  const MultiHeadAttention sharing(shared);
+  draw_all(sharing);
+  EXPECT_EQ(sharing.pruned({1}).parameters().back(), sharing.parameters().back());
+}
+
 TEST_F(PrunedAttention, decodes_and_learns_where_norms_are_of_whole_rows) {
   const MultiHeadAttention attention(normed_and_rotated(false));
   draw_all(attention);
