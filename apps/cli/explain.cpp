@@ -1,6 +1,6 @@
 // `headlight explain`: a sentence through every matrix to the predicted word, and back from the
 // error to a weight.
-#include "apps/cli/explain_report.h"
+#include "apps/cli/explain_options.h"
 #include "apps/cli/interruption.h"
 #include "apps/cli/places.h"
 
@@ -26,32 +26,19 @@ A cell is NAME[ROW,COLUMN], e.g. encoder.0.self.head.2.scores[3,5], encoder.0.no
 "variants":[],"backward","before"}; with --cell: {"cell","operation","combination","value","combined","terms","ingredients"}.
 )";
 
-void write_report(const Explaining& work, Report& report) {
-  if (work.options.format == ExplainFormat::safetensors) return;
-  if (!work.options.out) return report.write(work.session.output);
-  const Uninterrupted file_is_written;
-  base::write_file(work.session.files, *work.options.out,
-                   [&](base::Output& output) { report.write(output); });
-}
-
 void run_explain(Session& session) {
   const ExplainOptions options = read_explain_options(session);
   check_outputs(session.files, session.arguments,
                 {.inputs = {"weights", "sentences"}, .outputs = {"out"}});
   base::ThreadPool threads(session.threads);
-  const Explaining work{session, options, explain::Catalogue::of(options.language), threads,
-                        make_subject(session, options)};
-  Report report(work);
-  if (!options.train) {
-    report.add(explain_run(work, nullptr), nullptr, nullptr);
-    return write_report(work, report);
+  const narrate::Explanation explanation(threads, session.files, options.request);
+  if (options.request.format == narrate::ExplainFormat::safetensors) {
+    return explanation.write_tensors(*options.out);
   }
-  report.add(explain_run(work, nullptr), "message.before_training", nullptr);
-  const recipes::WorkedTraining training =
-      recipes::train_worked_model(threads, *work.subject.worked);
-  report.tell_training(training);
-  report.add(explain_run(work, &training), "message.after_training", &training);
-  write_report(work, report);
+  if (!options.out) return explanation.write(session.output);
+  const Uninterrupted file_is_written;
+  base::write_file(session.files, *options.out,
+                   [&](base::Output& output) { explanation.write(output); });
 }
 
 }  // namespace

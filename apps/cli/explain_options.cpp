@@ -6,7 +6,7 @@
 
 #include "apps/cli/language.h"
 #include "apps/cli/places.h"
-#include "apps/cli/walk.h"
+#include "apps/cli/terminal.h"
 #include "apps/cli/words.h"
 
 namespace headlight::cli {
@@ -14,6 +14,9 @@ namespace {
 
 using base::Error;
 using base::ErrorKind;
+using narrate::ExplainFormat;
+using narrate::ExplainRequest;
+using narrate::kStepCount;
 
 constexpr std::array<Option, 18> kExplainTable = {{
     {"text", "TEXT", "the sentence to follow; needed"},
@@ -41,35 +44,37 @@ constexpr std::array<Option, 18> kExplainTable = {{
   throw Error(ErrorKind::usage, option, value.empty() ? "" : io::in_quotes(value), why);
 }
 
-// "7", "3-5": into steps; anything else is a name.
-void read_cell(const Arguments& arguments, ExplainOptions& options) {
-  options.cell = arguments.text("cell");
-  if (!options.cell) return;
+void read_cell(const Arguments& arguments, ExplainRequest& request) {
+  request.cell = arguments.text("cell");
+  if (!request.cell) return;
   try {
-    explain::check_cell(*options.cell);
+    explain::check_cell(*request.cell);
   } catch (const Error& error) {
     throw error.with_kind(ErrorKind::usage);
   }
 }
 
-void read_only(const Arguments& arguments, ExplainOptions& options) {
+// "7", "3-5": into steps; anything else is a name.
+void read_only(const Arguments& arguments, ExplainRequest& request) {
   const auto only = arguments.text("only");
   if (!only) return;
   const std::string source = arguments.source("only");
   for (const std::string& word : split_words(*only, ',')) {
     if (word.empty()) refuse_value(source, *only, "has an empty place between commas");
     if (word.find_first_not_of("0123456789-") != std::string::npos) {
-      options.names.push_back(word);
+      request.names.push_back(word);
       continue;
     }
     const size_t dash = word.find('-', 1);
-    const int64_t first = integer_of(source, word.substr(0, dash), {1, kSteps});
-    const int64_t last =
-        dash == std::string::npos ? first : integer_of(source, word.substr(dash + 1), {1, kSteps});
+    const int64_t first = integer_of(source, word.substr(0, dash), {1, kStepCount});
+    const int64_t last = dash == std::string::npos
+                             ? first
+                             : integer_of(source, word.substr(dash + 1), {1, kStepCount});
     if (last < first) refuse_value(source, word, "the last step stands before the first");
-    for (int64_t step = first; step <= last; ++step) options.steps.insert(static_cast<int>(step));
+    for (int64_t step = first; step <= last; ++step)
+      request.steps.insert(narrate::step_numbered(static_cast<int>(step)));
   }
-  if (!options.names.empty() && !options.steps.empty()) {
+  if (!request.names.empty() && !request.steps.empty()) {
     refuse_value(source, *only, "give steps or names of tensors, not both");
   }
 }
@@ -82,14 +87,14 @@ ExplainFormat format_of(const Session& session) {
   return session.json ? ExplainFormat::json : format;
 }
 
-void read_worked(const Session& session, ExplainOptions& options) {
+void read_worked(const Session& session, ExplainRequest& request) {
   Arguments& arguments = session.arguments;
   for (const char* name : {"heads", "head-width", "width", "weights", "sentences", "train"}) {
     exclude(arguments, name, "model",
             "is for the small worked model: leave MODEL out, or the option");
   }
   constexpr int64_t kMost = 1024;
-  recipes::WorkedModelOptions& worked = options.worked;
+  recipes::WorkedModelOptions& worked = request.worked;
   worked.heads = arguments.integer("heads", {1, kMost}).value_or(worked.heads);
   worked.head_width = arguments.integer("head-width", {1, kMost}).value_or(worked.head_width);
   worked.width = arguments.integer("width", {2, kMost}).value_or(worked.width);
@@ -98,9 +103,9 @@ void read_worked(const Session& session, ExplainOptions& options) {
                  "must be even: sines and cosines come in pairs");
   }
   if (arguments.has("seed")) worked.seed = session.seed;
-  options.weights = safetensors_path(arguments, "weights");
-  options.sentences = arguments.text("sentences");
-  options.train = arguments.has("train");
+  request.weights = safetensors_path(arguments, "weights");
+  request.sentences = arguments.text("sentences");
+  request.train = arguments.has("train");
 }
 
 }  // namespace
@@ -111,7 +116,9 @@ ExplainOptions read_explain_options(const Session& session) {
   Arguments& arguments = session.arguments;
   exclude(arguments, "cell", "only");
   ExplainOptions options;
-  options.has_model = arguments.has("model");
+  ExplainRequest& request = options.request;
+  request.model = arguments.text("model");
+  request.style = style_of_output();
   const auto text = arguments.text("text");
   if (!text) {
     refuse_value(
@@ -119,33 +126,34 @@ ExplainOptions read_explain_options(const Session& session) {
         "is missing: a sentence, e.g. headlight explain --text \"When you play the game of "
         "thrones\" --target \"you win or you die\"");
   }
-  options.text = *text;
-  options.target = arguments.text("target");
-  options.language = chosen_language(arguments);
-  options.format = format_of(session);
+  request.text = *text;
+  request.target = arguments.text("target");
+  request.language = chosen_language(arguments);
+  request.format = format_of(session);
   options.out = arguments.text("out");
-  if (options.format == ExplainFormat::safetensors) {
+  if (request.format == ExplainFormat::safetensors) {
     if (!options.out) refuse_value("--out", "", "is missing: safetensors are written to a file");
     safetensors_path(arguments, "out");
   }
-  read_only(arguments, options);
-  read_cell(arguments, options);
+  read_only(arguments, request);
+  read_cell(arguments, request);
   if (const auto layers = arguments.text("layers")) {
     for (const int64_t layer : integers_of(arguments.source("layers"), *layers, {0, 9999})) {
-      options.layers.insert(layer);
+      request.layers.insert(layer);
     }
   }
-  read_worked(session, options);
-  options.backward = arguments.has("backward");
+  read_worked(session, request);
+  request.backward = arguments.has("backward");
   constexpr std::array<std::string_view, 4> kScales = {"sqrt_head_width", "sqrt_width", "width",
                                                        "none"};
   constexpr std::array<std::string_view, 2> kNorms = {"post", "pre"};
   if (arguments.has("scale"))
-    options.variants.insert("scale." + arguments.choice("scale", kScales));
-  if (arguments.has("norm")) options.variants.insert("norm." + arguments.choice("norm", kNorms));
-  options.worked.pre_norm = options.variants.contains("norm.pre");
-  options.special = arguments.has("special");
-  options.worked.special = options.special;
+    request.variants.insert("scale." + arguments.choice("scale", kScales));
+  if (arguments.has("norm")) request.variants.insert("norm." + arguments.choice("norm", kNorms));
+  request.worked.pre_norm = request.variants.contains("norm.pre");
+  request.special = arguments.has("special");
+  request.worked.special = request.special;
+  request.encoding = arguments.text("encoding").value_or("");
   return options;
 }
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "headlight/explain/explain.h"
+#include "headlight/narrate/narrate.h"
 
 namespace headlight::cli {
 
@@ -17,7 +17,7 @@ std::string chosen_language(const Arguments& arguments) {
     // "tr" of "tr_TR.UTF-8".
     const std::string_view name = locale;
     const std::string_view language = name.substr(0, name.find_first_of("_.@"));
-    const auto& known = explain::languages();
+    const auto& known = narrate::languages();
     return std::ranges::find(known, language) == known.end() ? "en" : std::string(language);
   }
   return "en";

@@ -7,10 +7,13 @@
 #include <cmath>
 #include <vector>
 
-#include "apps/cli/shown_indices.h"
+#include "headlight/narrate/narrate.h"
 
 namespace headlight::cli {
 namespace {
+
+using narrate::kGap;
+using narrate::shown_indices;
 
 constexpr int64_t kPrintedRows = 16;
 constexpr int64_t kPrintedColumns = 12;

@@ -12,7 +12,9 @@
 #include "apps/cli/words.h"
 #include "headlight/io/io.h"
 #include "headlight/kernels/kernels.h"
+#include "headlight/narrate/narrate.h"
 #include "headlight/recipes/recipes.h"
+#include "headlight/text/text.h"
 
 namespace headlight::cli {
 namespace {
@@ -23,19 +25,32 @@ using base::ErrorKind;
 constexpr std::array kCommands = {&kTrain, &kGenerate, &kTranslate, &kEvaluate, &kExplain, &kLesson,
                                   &kEmbed, &kForward,  &kTokenize,  &kInfo,     &kAttend,  &kBench};
 
-constexpr std::array<std::string_view, 4> kLanguages = {"en", "tr", "az", "ko"};
+// "en|tr|az|ko": as many as there are.
+const std::string& language_choices() {
+  static const std::string kChoices = [] {
+    std::string choices;
+    for (const std::string_view code : narrate::languages()) {
+      choices.append(choices.empty() ? "" : "|").append(code);
+    }
+    return choices;
+  }();
+  return kChoices;
+}
 
-constexpr std::array<Option, 8> kEverywhere = {{
-    {"threads", "N", "threads to compute with (default: the cores this process may use)"},
-    {"seed", "N", "where random numbers start (default: 0; of explain and lesson: 1)"},
-    {"json", "", "print one JSON document"},
-    {"quiet", "", "nothing on standard error but errors"},
-    {"lang", "en|tr|az|ko",
-     "language of explanations (default: a lesson's own; or else the locale's, or en)"},
-    {"simd", "NAME", "use no better instruction set: avx512, avx2, sse4, scalar"},
-    {"help", "", "show this"},
-    {"version", "", "show the version"},
-}};
+const std::array<Option, 8>& options_everywhere() {
+  static const std::array<Option, 8> kEverywhere = {{
+      {"threads", "N", "threads to compute with (default: the cores this process may use)"},
+      {"seed", "N", "where random numbers start (default: 0; of explain and lesson: 1)"},
+      {"json", "", "print one JSON document"},
+      {"quiet", "", "nothing on standard error but errors"},
+      {"lang", language_choices(),
+       "language of explanations (default: a lesson's own; or else the locale's, or en)"},
+      {"simd", "NAME", "use no better instruction set: avx512, avx2, sse4, scalar"},
+      {"help", "", "show this"},
+      {"version", "", "show the version"},
+  }};
+  return kEverywhere;
+}
 
 constexpr int kFailed = 1;
 constexpr int kOutOfMemory = 4;
@@ -68,7 +83,7 @@ std::string overview() {
     name.resize(13, ' ');
     text.append(name).append(command->summary).append("\n");
   }
-  return text + "\nOptions of every command:\n" + option_table(kEverywhere) +
+  return text + "\nOptions of every command:\n" + option_table(options_everywhere()) +
          "\nAn option --some-name can also be set by the variable HEADLIGHT_SOME_NAME; what is "
          "typed\nwins.\n";
 }
@@ -79,7 +94,7 @@ std::string help_of(const Command& command) {
   if (!command.options.empty()) {
     text.append("\nOptions:\n").append(option_table(command.options));
   }
-  return text.append("\nOptions of every command:\n").append(option_table(kEverywhere));
+  return text.append("\nOptions of every command:\n").append(option_table(options_everywhere()));
 }
 
 const Command& command_called(std::string_view name) {
@@ -101,7 +116,8 @@ struct Request {
 };
 
 [[noreturn]] void refuse_word(const Command& command, const std::string& word) {
-  const Option& first = command.options.empty() ? kEverywhere.front() : command.options.front();
+  const Option& first =
+      command.options.empty() ? options_everywhere().front() : command.options.front();
   std::string takes = command.operand.name.empty()
                           ? "takes only options"
                           : "takes one " + std::string(command.operand.name) + " and options";
@@ -129,7 +145,7 @@ void read_operand(ArgumentParser& parser, Request& request) {
 
 Request read_request(std::span<char* const> words) {
   Request request;
-  request.known.assign(kEverywhere.begin(), kEverywhere.end());
+  request.known.assign(options_everywhere().begin(), options_everywhere().end());
   ArgumentParser parser(words);
   std::optional<std::string> word = parser.next_word(request.arguments, request.known);
   if (word == "help") {
@@ -157,7 +173,7 @@ void run_command(Request& request, StandardOutput& output) {
   const auto threads = arguments.integer("threads", {1, base::ThreadPool::kMaxThreads})
                            .value_or(base::ThreadPool::available_cores());
   const auto seed = arguments.integer("seed", {0, INT64_MAX}).value_or(0);
-  arguments.choice("lang", kLanguages);
+  if (arguments.has("lang")) arguments.choice("lang", narrate::languages());
   if (const auto simd = arguments.text("simd")) kernels::limit_simd(*simd);
   recipes::FilesWithEmbedded files;
   Session session{.arguments = arguments,
@@ -185,7 +201,7 @@ void serve(std::span<char* const> words) {
 }
 
 int report(const char* message, int code) {
-  print_line("headlight: " + shown(message));
+  print_line("headlight: " + text::printable(message));
   return code;
 }
 

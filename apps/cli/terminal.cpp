@@ -1,22 +1,17 @@
-// Widths are counted in columns, not in bytes: text may be in any script.
+// Asks the terminal for its width and the environment for colours.
 #include "apps/cli/terminal.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
-
-#include "apps/cli/words.h"
-#include "headlight/text/text.h"
 
 namespace headlight::cli {
 namespace {
 
 constexpr int64_t kUnknownWidth = 80;
 constexpr int64_t kLeastWidth = 40;
-constexpr std::string_view kCut = "…";
 
 bool is_set(const char* variable) {
   const char* text = std::getenv(variable);
@@ -28,164 +23,19 @@ bool is_dumb() {
   return terminal == nullptr || std::string_view(terminal) == "dumb";
 }
 
-using Words = std::vector<std::string_view>;
-
-// A number or a symbol rather than a word of a sentence: "512", "√D", "W_q", "C", "sin(pos".
-bool is_symbol(std::string_view word) {
-  while (!word.empty() && std::string_view("(),.;:").find(word.back()) != std::string_view::npos) {
-    word.remove_suffix(1);
-  }
-  while (word.starts_with('(')) word.remove_prefix(1);
-  int64_t letters = 0;
-  for (size_t at = 0; at < word.size(); at += text::code_point_at(word, at).length) {
-    const char32_t letter = text::code_point_at(word, at).value;
-    if (!text::is_letter(letter) && letter != U'\'' && letter != U'-') return true;
-    ++letters;
-  }
-  return letters <= 2;
-}
-
-bool is_sign(std::string_view word) {
-  constexpr std::array<std::string_view, 12> kSigns = {"·", "=", "/", "×", "+", "−",
-                                                       "→", "←", "<", ">", "≤", "≥"};
-  return std::find(kSigns.begin(), kSigns.end(), word) != kSigns.end();
-}
-
-// How many words from `begin` on are in parentheses that open in the first of them, when all are
-// symbols: 3 for "(2, 4, 100)". 1 where there are none.
-size_t in_parentheses(const Words& words, size_t begin) {
-  int64_t open = 0;
-  for (size_t i = begin; i < words.size() && (is_symbol(words[i]) || is_sign(words[i])); ++i) {
-    open += std::count(words[i].begin(), words[i].end(), '(') -
-            std::count(words[i].begin(), words[i].end(), ')');
-    if (open <= 0) return i + 1 - begin;
-  }
-  return 1;
-}
-
-// How many words from `begin` on should stay on one line.
-size_t kept_together(const Words& words, size_t begin) {
-  size_t end = begin + in_parentheses(words, begin);
-  while (end + 1 < words.size() && is_sign(words[end]) && is_symbol(words[end - 1]) &&
-         is_symbol(words[end + 1])) {
-    end += 1 + in_parentheses(words, end + 1);
-  }
-  return end - begin;
-}
-
-std::string joined_by_blanks(const Words& words, size_t begin, size_t count) {
-  std::string joined;
-  for (size_t i = begin; i < begin + count; ++i) {
-    joined.append(i > begin ? " " : "").append(words[i]);
-  }
-  return joined;
-}
-
 }  // namespace
 
-Terminal terminal_of_output() {
-  Terminal terminal;
-  if (isatty(STDOUT_FILENO) != 1) return terminal;
+narrate::TextStyle style_of_output() {
+  narrate::TextStyle style;
+  if (isatty(STDOUT_FILENO) != 1) return style;
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    terminal.width = std::max<int64_t>(size.ws_col, kLeastWidth);
+    style.width = std::max<int64_t>(size.ws_col, kLeastWidth);
   } else {
-    terminal.width = kUnknownWidth;
+    style.width = kUnknownWidth;
   }
-  terminal.colors = !is_set("NO_COLOR") && !is_dumb();
-  return terminal;
-}
-
-std::string wrapped(std::string_view text, int64_t width, std::string_view indent) {
-  std::string lines;
-  std::string line(indent);
-  bool is_empty = true;
-  std::string one_line(text);
-  std::ranges::replace_if(
-      one_line, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
-  const std::string plain = shown(one_line);
-  const Words words = text::words(plain);
-  for (size_t at = 0; at < words.size();) {
-    size_t count = kept_together(words, at);
-    std::string piece = joined_by_blanks(words, at, count);
-    if (text::columns(indent) + text::columns(piece) > width) {
-      count = 1;
-      piece = words[at];
-    }
-    if (!is_empty && text::columns(line) + 1 + text::columns(piece) > width) {
-      lines += line + "\n";
-      line = indent;
-      is_empty = true;
-    }
-    line.append(is_empty ? "" : " ").append(piece);
-    is_empty = false;
-    at += count;
-  }
-  return is_empty ? lines : lines + line + "\n";
-}
-
-std::string padded(const std::string& text, int64_t width) {
-  return text +
-         std::string(static_cast<size_t>(std::max<int64_t>(0, width - text::columns(text))), ' ');
-}
-
-std::string padded_before(const std::string& text, int64_t width) {
-  return std::string(static_cast<size_t>(std::max<int64_t>(0, width - text::columns(text))), ' ') +
-         text;
-}
-
-std::string visible(const std::string& text) {
-  std::string marked;
-  for (const char c : text) {
-    if (c == '\n') {
-      marked += "⏎";
-    } else if (c == '\t') {
-      marked += "→";
-    } else {
-      marked += c;
-    }
-  }
-  return shown(marked);
-}
-
-std::string cut_to(const std::string& text, int64_t width) {
-  if (text::columns(text) <= width) return text;
-  std::string shown;
-  int64_t used = text::columns(kCut);
-  for (size_t at = 0; at < text.size();) {
-    const size_t length = text::code_point_at(text, at).length;
-    const std::string letter = text.substr(at, length);
-    used += text::columns(letter);
-    if (used > width) break;
-    shown += letter;
-    at += length;
-  }
-  return shown.append(kCut);
-}
-
-std::string bold(const Terminal& terminal, const std::string& text) {
-  return terminal.colors ? "\033[1m" + text + "\033[0m" : text;
-}
-
-std::string table_text(std::vector<std::vector<std::string>> lines, int64_t width) {
-  std::vector<int64_t> widths;
-  for (std::vector<std::string>& line : lines) {
-    widths.resize(std::max(widths.size(), line.size()));
-    for (size_t i = 0; i < line.size(); ++i) {
-      line[i] = visible(line[i]);
-      widths[i] = std::max(widths[i], text::columns(line[i]));
-    }
-  }
-  std::string text;
-  for (const std::vector<std::string>& line : lines) {
-    std::string shown;
-    for (size_t i = 0; i < line.size(); ++i) {
-      shown += "  " + (i + 1 < line.size() ? padded(line[i], widths[i]) : line[i]);
-    }
-    shown.erase(shown.find_last_not_of(' ') + 1);
-    text += cut_to(shown, width) + "\n";
-  }
-  return text;
+  style.colors = !is_set("NO_COLOR") && !is_dumb();
+  return style;
 }
 
 }  // namespace headlight::cli

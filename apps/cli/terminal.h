@@ -1,38 +1,12 @@
-// What is drawn on: how wide it is, whether it has colours; and lines of text for it.
+// The terminal behind standard output.
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
+#include "headlight/narrate/narrate.h"
 
 namespace headlight::cli {
 
-struct Terminal {
-  int64_t width = 80;
-  bool colors = false;
-};
-// Of standard output. 80 columns where it is no terminal or does not say; colours only on a
-// terminal that has them, and not with NO_COLOR.
-Terminal terminal_of_output();
-
-// Words in lines of at most `width` columns, each ended; a longer word has a line of its own. What
-// belongs together stays on one line as far as it fits: shapes such as "(2, 4, 100)", and numbers
-// and symbols with the signs between them, such as "8 · 64 = 512". Breaks of lines are blanks, and
-// controls can be seen.
-std::string wrapped(std::string_view text, int64_t width, std::string_view indent = "");
-// With blanks up to `width` columns: after the text, or before it.
-std::string padded(const std::string& text, int64_t width);
-std::string padded_before(const std::string& text, int64_t width);
-// A token as a label: line breaks, escape sequences and the like can be seen, and take part in no
-// layout.
-std::string visible(const std::string& text);
-// Cut to `width` columns, with a mark where something is left out.
-std::string cut_to(const std::string& text, int64_t width);
-
-std::string bold(const Terminal& terminal, const std::string& text);
-
-// Columns of one width each, two blanks between them, lines ended; the first line is the heading.
-// Cells are made visible.
-std::string table_text(std::vector<std::vector<std::string>> lines, int64_t width);
+// 80 columns where standard output is no terminal or does not say; colours only on a terminal that
+// has them, and not with NO_COLOR.
+narrate::TextStyle style_of_output();
 
 }  // namespace headlight::cli

@@ -13,7 +13,6 @@
 #pragma once
 
 #include "headlight/explain/backward.h"
-#include "headlight/explain/catalogue.h"
 #include "headlight/explain/cell.h"
 #include "headlight/explain/cell_terms.h"
 #include "headlight/explain/explanation_json.h"

@@ -6,6 +6,7 @@
 
 #include "headlight/text/bleu.h"
 #include "headlight/text/chrf.h"
+#include "headlight/text/printable.h"
 #include "headlight/text/read_text.h"
 #include "headlight/text/tokenizer.h"
 #include "headlight/text/tokenizer_make.h"

@@ -23,6 +23,7 @@ const std::map<std::string, std::vector<std::string>>& order() {
       {"infer", {"models", "optim", "text"}},
       {"explain", {"models", "optim", "text"}},
       {"recipes", {"train", "infer"}},
+      {"narrate", {"explain", "recipes"}},
   };
   return table;
 }

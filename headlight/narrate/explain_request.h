@@ -1,0 +1,48 @@
+// What is to be explained, and how it is to be told: decided before anything is computed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "headlight/narrate/steps.h"
+#include "headlight/narrate/text_layout.h"
+#include "headlight/recipes/recipes.h"
+
+namespace headlight::narrate {
+
+// A document in a language, or all tensors as a file for other programs.
+enum class ExplainFormat { text, json, html, safetensors };
+
+struct ExplainRequest {
+  // The model and its text. A model as recipes::load_named_model takes it; without one the worked
+  // model is made over the three sentences that come along, or over those of a file.
+  std::optional<std::string> model = {};
+  std::string text = {};
+  std::optional<std::string> target = {};
+  bool special = false;  // texts of special tokens become these
+  recipes::WorkedModelOptions worked = {};
+  std::optional<std::string> sentences = {};  // a file of the worked model's data set
+  std::string encoding = {};                  // of that file where it is not UTF-8
+  std::optional<std::string> weights = {};    // a file with numbers of the worked model
+  bool train = false;                         // the worked model, which is shown before and after
+
+  // What is told of it.
+  std::string language = "en";
+  ExplainFormat format = ExplainFormat::text;
+  TextStyle style = {};                 // of text
+  std::set<Step> steps = {};            // empty: all
+  std::vector<std::string> names = {};  // of tensors: these alone
+  std::optional<std::string> cell = {};
+  std::set<int64_t> layers = {};        // empty: as many as are readable
+  bool backward = false;                // the way from the loss to the weight `cell`, or to one
+  std::set<std::string> variants = {};  // keys of those asked for: "scale.width", "norm.pre"
+
+  // Why a number is what it is, and nothing else.
+  bool answers_cell() const { return cell && !backward; }
+  bool shows(Step step) const { return names.empty() && (steps.empty() || steps.contains(step)); }
+};
+
+}  // namespace headlight::narrate

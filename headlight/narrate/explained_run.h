@@ -1,0 +1,51 @@
+// One run of a model with all that is told about it.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "headlight/narrate/catalogue.h"
+#include "headlight/narrate/subject.h"
+
+namespace headlight::narrate {
+
+// One run of the model, ready to be shown.
+struct Explained {
+  explain::Trace trace;
+  std::vector<explain::HeadStatistics> heads = {};
+  std::vector<explain::Variant> variants = {};
+  std::optional<explain::BackwardWalk> backward = {};
+  std::optional<std::string> says = {};
+  std::optional<double> loss = {};
+};
+
+// What is at hand while something is explained.
+struct Explaining {
+  base::ThreadPool& threads;
+  base::FileSystem& files;
+  ExplainRequest request;
+  const Catalogue& catalogue;
+  Subject subject;
+};
+
+// Of the decoder, or of an encoder alone.
+int64_t layer_count(const models::Model& model);
+// Layers that are traced; empty: all. Of a large model a reader sees one at a time; other programs
+// get all.
+std::set<int64_t> layers_shown(const Explaining& work);
+
+// `training`: the one that has just ended, from which the next step would go on; null: none.
+Explained explain_run(const Explaining& work, const recipes::WorkedTraining* training);
+
+// The forms of a tensor in the variants that are asked for: "variant.scale.none.logits"; not where
+// the model's own way is asked for.
+std::vector<std::string> asked_forms(const Explaining& work, const Explained& run,
+                                     const std::string& tensor);
+// Throws Error(bad_input) when the variants asked for leave the tensor as it is.
+void refuse_unchanged(const Explaining& work, const Explained& run, const std::string& tensor);
+// The cell asked for, of the variant asked for. Throws Error(bad_input).
+explain::CellReference asked_cell(const Explaining& work, const Explained& run);
+
+}  // namespace headlight::narrate

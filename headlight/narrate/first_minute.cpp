@@ -1,0 +1,103 @@
+// The worked model before and after its training, in words and as a page.
+#include "headlight/narrate/first_minute.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "headlight/narrate/walk.h"
+
+namespace headlight::narrate {
+namespace {
+
+// The weight whose change the page explains.
+constexpr std::string_view kExplainedWeight = "encoder.layers.0.self_attn.q_proj.weight[0,0]";
+
+}  // namespace
+
+FirstMinute::FirstMinute(base::ThreadPool& threads, const FirstMinuteOptions& options, Tell tell)
+    : threads_(threads),
+      catalogue_(Catalogue::of(options.language)),
+      style_(options.style),
+      tell_(std::move(tell)),
+      worked_(recipes::make_worked_model(recipes::default_sentences(),
+                                         {.heads = 2, .seed = options.seed})),
+      page_({.language = options.language, .text = pair().source, .sentences = worked_.sentences}) {
+}
+
+void FirstMinute::run() {
+  say("first.intro");
+  std::string sentences = "\n";
+  for (const recipes::SentencePair& one : worked_.sentences) {
+    sentences += "  " + one.source + " → " + one.target + "\n";
+  }
+  tell_(sentences + "\n");
+  say("message.text", {{"text", pair().source}});
+  say("first.random", {{"words", continuation()}});
+  add_untrained();
+  train();
+  say("first.trained", {{"words", continuation()}});
+  show_trained();
+}
+
+void FirstMinute::tell_page(const std::string& path, const std::string& next_command) {
+  // Whole, so that it can be clicked on or copied.
+  tell_(catalogue_.text("first.page", {{"path", visible(path)}}) + "\n");
+  say("first.next", {{"command", next_command}});
+}
+
+std::string FirstMinute::continuation() const {
+  return recipes::continuation_of(threads_, *worked_.model, worked_.tokenizer, pair().source);
+}
+
+explain::Trace FirstMinute::trace() const {
+  const explain::Input input = explain::make_input(
+      *worked_.model, worked_.tokenizer, {.text = pair().source, .target = pair().target});
+  return explain::trace_model(threads_, *worked_.model, input);
+}
+
+void FirstMinute::say(std::string_view key, const std::vector<Placeholder>& values) {
+  tell_(wrapped(catalogue_.text(key, values), style_.width));
+}
+
+void FirstMinute::add_untrained() {
+  explain::Trace untrained = trace();
+  const explain::BackwardWalk walk = explain::walk_backward(
+      untrained, *worked_.model, explain::parse_cell(untrained, kExplainedWeight));
+  page_.add(untrained, *worked_.model,
+            {.key = "message.before_training",
+             .continuation = continuation(),
+             .heads = explain::head_statistics(untrained),
+             .backward = &walk});
+}
+
+// What it says at a few steps on the way.
+void FirstMinute::train() {
+  tell_("\n");
+  say("first.training");
+  constexpr std::array<int64_t, 6> kShown = {1, 10, 20, 40, 80, 400};
+  std::vector<std::vector<std::string>> lines = {{catalogue_.text("label.step"),
+                                                  catalogue_.text("label.loss"),
+                                                  catalogue_.text("label.continuation")}};
+  const recipes::WorkedTraining training =
+      recipes::train_worked_model(threads_, worked_, [&](int64_t step, double loss) {
+        if (std::ranges::find(kShown, step) == kShown.end()) return;
+        lines.push_back({std::to_string(step), catalogue_.number(loss, 3), continuation()});
+      });
+  tell_("\n" + table_text(lines, style_.width) + "\n");
+  tell_(wrapped(trained_text(catalogue_, training), style_.width));
+  page_.set_losses(training.losses);
+}
+
+void FirstMinute::show_trained() {
+  explain::Trace trained = trace();
+  const Walk walk{.catalogue = catalogue_, .trace = trained};
+  std::vector<explain::HeadStatistics> heads = explain::head_statistics(trained);
+  tell_("\n" +
+        step_text(style_, catalogue_, catalogue_.text("first.heads"), heads_step(walk, heads)));
+  page_.add(
+      trained, *worked_.model,
+      {.key = "message.after_training", .continuation = continuation(), .heads = std::move(heads)});
+}
+
+}  // namespace headlight::narrate

@@ -1,0 +1,93 @@
+// The list of lessons, what they are told with, and what they share.
+#include "headlight/narrate/lessons/lesson_parts.h"
+#include "headlight/nn/nn.h"
+
+namespace headlight::narrate {
+namespace {
+
+constexpr int64_t kMostElements = 100'000;
+
+ShownStep step_with_key(const LessonRoom& room, const std::string& key, int number,
+                        const std::vector<Placeholder>& values) {
+  return {.number = number,
+          .title = room.catalogue.text(key + ".title"),
+          .paragraphs = {room.catalogue.text(key + ".text", values)}};
+}
+
+}  // namespace
+
+const std::vector<Lesson>& lessons() {
+  static const std::vector<Lesson> kLessons = {{"nanogpt", "az", nanogpt_lesson},
+                                               {"steps", "tr", steps_lesson},
+                                               {"d2l", "tr", d2l_lesson},
+                                               {"transformer", "tr", transformer_lesson},
+                                               {"from-scratch", "ko", from_scratch_lesson}};
+  return kLessons;
+}
+
+std::string lesson_text(const TextStyle& style, const Catalogue& catalogue, const Lesson& lesson,
+                        const std::vector<ShownStep>& steps, bool with_introduction) {
+  const std::string key = "lesson." + lesson.name;
+  std::string text;
+  if (with_introduction) {
+    text = bold(style, catalogue.text("lesson.of", {{"title", catalogue.text(key + ".title")}})) +
+           "\n\n" + wrapped(catalogue.text(key + ".intro"), style.width) + "\n";
+  }
+  for (const ShownStep& step : steps) {
+    const std::string heading =
+        catalogue.text("lesson.step", {{"step", std::to_string(step.number)}}) + ": " + step.title;
+    text += step_text(style, catalogue, heading, step);
+  }
+  return text;
+}
+
+io::Json lesson_json(const Catalogue& catalogue, const Lesson& lesson,
+                     const std::vector<ShownStep>& steps) {
+  const std::string key = "lesson." + lesson.name;
+  return io::Json::Object{{"lesson", lesson.name},
+                          {"language", catalogue.language()},
+                          {"title", catalogue.text(key + ".title")},
+                          {"intro", catalogue.text(key + ".intro")},
+                          {"steps", steps_json(steps, kMostElements)}};
+}
+
+bool Sight::wants(std::string_view place) {
+  const bool is_large = place.ends_with("weighted_values") && !with_weighted_values_;
+  return !is_large && place.find("head.") == std::string_view::npos;
+}
+
+void Sight::see(std::string_view place, const tensor::Tensor& values) {
+  seen_[std::string(place)] = values.contiguous();
+}
+
+ShownStep lesson_step(const LessonRoom& room, const std::string& lesson, int number,
+                      const std::vector<Placeholder>& values) {
+  return step_with_key(room, "lesson." + lesson + "." + std::to_string(number), number, values);
+}
+
+ShownStep lesson_step(const LessonRoom& room, const std::string& lesson, Step step) {
+  const std::string key = "lesson." + lesson + "." + std::string(name_of(step));
+  return step_with_key(room, key, number_of(step), {});
+}
+
+ShownArray lesson_array(const LessonRoom& room, const std::string& name, const std::string& key,
+                        const tensor::Tensor& numbers) {
+  return {.name = name, .title = room.catalogue.text("tensor." + key), .numbers = numbers};
+}
+
+tensor::Tensor drawn_numbers(const tensor::Shape& shape, uint64_t seed, const std::string& name,
+                             float deviation) {
+  const nn::Parameters one = {std::make_shared<nn::Parameter>(name, shape)};
+  nn::draw_normal(one, seed, deviation);
+  return one.front()->value().data();
+}
+
+tensor::Tensor ones_of(const tensor::Shape& shape) {
+  return tensor::Tensor::of(shape, std::vector<float>(static_cast<size_t>(shape.elements()), 1.0F));
+}
+
+autograd::Value leaf(const tensor::Shape& shape, const std::vector<float>& numbers) {
+  return autograd::Value::leaf(tensor::Tensor::of(shape, numbers));
+}
+
+}  // namespace headlight::narrate

@@ -1,0 +1,33 @@
+// The five lessons: steps with the numbers of the engine's own runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headlight/narrate/shown_step.h"
+
+namespace headlight::narrate {
+
+// What a lesson is made with.
+struct LessonRoom {
+  const Catalogue& catalogue;
+  base::ThreadPool& threads;
+  uint64_t seed = 1;
+};
+
+struct Lesson {
+  std::string name;
+  std::string language;  // the tutorial's own
+  std::vector<ShownStep> (*steps)(LessonRoom& room);
+};
+const std::vector<Lesson>& lessons();
+
+// Title, introduction and steps for people; without the introduction where one step is asked for.
+std::string lesson_text(const TextStyle& style, const Catalogue& catalogue, const Lesson& lesson,
+                        const std::vector<ShownStep>& steps, bool with_introduction = true);
+// {"lesson", "language", "title", "intro", "steps": as steps_json}; arrays of more than 100000
+// numbers have a shape and no values.
+io::Json lesson_json(const Catalogue& catalogue, const Lesson& lesson,
+                     const std::vector<ShownStep>& steps);
+
+}  // namespace headlight::narrate

@@ -1,0 +1,268 @@
+// Puts the page's parts and the walk's data together.
+#include "headlight/narrate/page.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "headlight/io/io.h"
+#include "headlight/narrate/languages.h"
+#include "headlight/narrate/steps.h"
+#include "headlight/narrate/trace_json.h"
+
+namespace headlight::narrate {
+namespace {
+
+using explain::Trace;
+using explain::TracedTensor;
+using io::Json;
+using tensor::Tensor;
+
+constexpr int64_t kMostOfTensor = int64_t{1} << 18;
+constexpr int64_t kMostOfRun = int64_t{1} << 21;
+constexpr int64_t kMostWithVariants = int64_t{1} << 16;
+
+// In the order in which they need each other.
+constexpr std::array<std::string_view, 9> kScripts = {
+    "texts.js", "formulas.js", "trace.js", "terms.js",    "matrix.js",
+    "why.js",   "heads.js",    "cards.js", "learning.js",
+};
+constexpr std::array<std::string_view, 2> kStyles = {"page.css", "figures.css"};
+
+std::string_view file(std::string_view path) {
+  return std::ranges::find(page_files(), path, &base::EmbeddedFile::path)->bytes;
+}
+
+// A float in the shortest form that reads back the same. What JSON has no number for is a string
+// that JavaScript's Number reads.
+void append_number(std::string& text, float value) {
+  if (!std::isfinite(value)) {
+    text += std::isnan(value) ? "\"NaN\"" : value < 0 ? "\"-Infinity\"" : "\"Infinity\"";
+    return;
+  }
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  text.append(digits.data(), end);
+}
+
+template <typename T>
+void append_list(std::string& text, const T* values, int64_t count) {
+  text += '[';
+  for (int64_t i = 0; i < count; ++i) {
+    if (i > 0) text += ',';
+    if constexpr (std::is_integral_v<T>) {
+      text += std::to_string(values[i]);
+    } else {
+      append_number(text, values[i]);
+    }
+  }
+  text += ']';
+}
+
+void append_values(std::string& text, const Tensor& values) {
+  if (values.dtype() == tensor::DType::i64) {
+    append_list(text, values.data<int64_t>(), values.shape().elements());
+  } else {
+    const Tensor dense = values.contiguous();
+    append_list(text, dense.data<float>(), dense.shape().elements());
+  }
+}
+
+// {"name": [numbers], ...} of the tensors and parameters that are small enough.
+std::string values_json(const Trace& trace) {
+  std::set<std::string_view> chosen;
+  int64_t sum = 0;
+  const auto choose = [&](const std::vector<TracedTensor>& tensors, bool weights_only) {
+    for (const TracedTensor& tensor : tensors) {
+      const int64_t count = tensor.shape.elements();
+      const bool wanted = !weights_only || tensor.name.ends_with(".weights");
+      if (!wanted || count > kMostOfTensor || sum + count > kMostOfRun) continue;
+      if (chosen.insert(tensor.name).second) sum += count;
+    }
+  };
+  choose(trace.tensors(), true);
+  choose(trace.tensors(), false);
+  choose(trace.parameters(), false);
+  std::string text = "{";
+  for (const std::string_view name : chosen) {
+    if (text.size() > 1) text += ',';
+    text += io::json_text(Json(name)) + ":";
+    append_values(text, trace.values(name));
+  }
+  return text + "}";
+}
+
+Json targets_json(const explain::Input& input) {
+  Json::Array list;
+  const Tensor& targets = input.batch.targets;
+  for (size_t i = 0; i < input.tokens.size(); ++i) {
+    list.emplace_back(targets.defined() ? targets.data<int64_t>()[i] : int64_t{-1});
+  }
+  return list;
+}
+
+template <typename T>
+Json list_json(const std::vector<T>& items, Json (*one)(const T&)) {
+  Json::Array list;
+  for (const T& item : items) list.emplace_back(one(item));
+  return list;
+}
+
+// Members of an object whose text is already there.
+std::string with_members(
+    const Json& object,
+    std::initializer_list<std::pair<std::string_view, std::string_view>> members) {
+  std::string text = io::json_text(object);
+  text.pop_back();
+  for (const auto& [name, value] : members) {
+    text.append(text.size() > 1 ? ",\"" : "\"").append(name).append("\":").append(value);
+  }
+  return text + "}";
+}
+
+// With p - y and the gradients in numbers.
+std::string backward_text(const Trace& trace, const explain::BackwardWalk* found) {
+  if (found == nullptr) return "null";
+  const explain::BackwardWalk& walk = *found;
+  std::string gradients = "{";
+  for (const explain::TensorGradient& gradient : walk.gradients) {
+    if (gradient.values.shape().elements() > kMostOfTensor) continue;
+    if (gradients.size() > 1) gradients += ',';
+    gradients += io::json_text(Json(gradient.name)) + ":";
+    append_values(gradients, gradient.values);
+  }
+  std::string error;
+  append_values(error, walk.error);
+  return with_members(explain::backward_json(trace, walk),
+                      {{"error", error}, {"gradient_values", gradients + "}"}});
+}
+
+// Lessons and what only a terminal says are not shown.
+bool is_on_page(std::string_view key) {
+  constexpr std::array<std::string_view, 4> kMessages = {
+      "message.absent", "message.says", "message.before_training", "message.after_training"};
+  if (key.starts_with("message.")) return std::ranges::find(kMessages, key) != kMessages.end();
+  return !key.starts_with("lesson.") && !key.starts_with("first.") && key != "language.order" &&
+         key != "language.decimal";
+}
+
+Json texts_json() {
+  Json::Object all;
+  for (const std::string_view language : languages()) {
+    Json::Object texts;
+    for (const auto& [key, text] : Catalogue::of(language).texts()) {
+      if (is_on_page(key)) texts.emplace_back(key, text);
+    }
+    all.emplace_back(std::string(language), std::move(texts));
+  }
+  return all;
+}
+
+Json sentence_json(const recipes::SentencePair& pair) {
+  return Json::Object{{"source", pair.source}, {"target", pair.target}};
+}
+
+// Where texts disagree; of a large model all would be too much to read.
+std::vector<explain::Variant> variants_of(Trace& trace, const models::Model& model,
+                                          const std::set<std::string>& asked) {
+  int64_t numbers = 0;
+  for (const TracedTensor& tensor : trace.tensors()) numbers += tensor.shape.elements();
+  if (numbers <= kMostWithVariants) return explain::add_variants(trace, model);
+  if (asked.empty()) return {};
+  return explain::add_variants(trace, model, asked);
+}
+
+// Tensors that the mask shows again know of it.
+void mark_shown_again(const Trace& trace, Json& described) {
+  std::set<std::string_view> again;
+  for (const TracedTensor* tensor : tensors_of(trace, Step::mask)) again.insert(tensor->name);
+  for (Json::Member& member : *described.object()) {
+    if (member.first != "tensors") continue;
+    for (Json& tensor : *member.second.array()) {
+      if (!again.contains(*tensor.find("name")->text())) continue;
+      tensor.object()->emplace_back("also_step", number_of(Step::mask));
+    }
+  }
+}
+
+// The list of steps, so that the page knows none of its own.
+Json page_steps() {
+  Json::Array list;
+  for (const Step step : all_steps()) {
+    Json::Object& one = *list.emplace_back(Json::Object{}).object();
+    one = {{"name", name_of(step)}, {"number", number_of(step)}};
+    const auto slips = slips_of(step);
+    if (!slips.empty()) one.emplace_back("slips", Json::Array(slips.begin(), slips.end()));
+    if (!closing_of(step).empty()) one.emplace_back("closing", closing_of(step));
+  }
+  return list;
+}
+
+// Nothing in the data can end the element that holds it.
+std::string inside_script(const std::string& json) {
+  std::string safe;
+  safe.reserve(json.size());
+  for (const char c : json) c == '<' ? safe += "\\u003c" : safe += c;
+  return safe;
+}
+
+}  // namespace
+
+void Page::add(Trace& trace, const models::Model& model, const PageRun& run) {
+  vocabulary_ = trace.input().vocabulary;
+  const std::vector<explain::Variant> variants = variants_of(trace, model, options_.variants);
+  Json described = trace_json_with_steps(trace);
+  mark_shown_again(trace, described);
+  Json::Object& members = *described.object();
+  members.emplace_back("key", run.key);
+  members.emplace_back("targets", targets_json(trace.input()));
+  members.emplace_back("heads", list_json(run.heads, explain::head_json));
+  Json::Array& told = *members.emplace_back("variants", Json::Array()).second.array();
+  for (const explain::Variant& variant : variants) {
+    told.push_back(variant_json_with_step(trace, variant));
+  }
+  members.emplace_back("continuation", run.continuation);
+  runs_.push_back(with_members(described, {{"values", values_json(trace)},
+                                           {"backward", backward_text(trace, run.backward)}}));
+}
+
+std::string Page::data() const {
+  std::string runs = "[";
+  for (const std::string& run : runs_) runs.append(runs.size() > 1 ? "," : "").append(run);
+  return with_members(
+      Json::Object{{"language", options_.language},
+                   {"version", HEADLIGHT_VERSION},
+                   {"source", options_.text},
+                   {"sentences", list_json(options_.sentences, sentence_json)},
+                   {"asked", Json::Array(options_.variants.begin(), options_.variants.end())},
+                   {"vocabulary", Json::Array(vocabulary_.begin(), vocabulary_.end())},
+                   {"place", options_.place},
+                   {"losses", Json::Array(options_.losses.begin(), options_.losses.end())},
+                   {"steps", page_steps()},
+                   {"texts", texts_json()}},
+      {{"runs", runs + "]"}});
+}
+
+void Page::write(base::Output& output) const {
+  std::string_view rest = file("page.html");
+  const auto put_until = [&](std::string_view mark) {
+    const size_t at = rest.find(mark);
+    output.write(rest.substr(0, at));
+    rest.remove_prefix(at + mark.size());
+  };
+  put_until("{{style}}");
+  for (const std::string_view style : kStyles) output.write(file(style));
+  put_until("{{data}}");
+  output.write(inside_script(data()));
+  put_until("{{script}}");
+  output.write("\"use strict\";\n");
+  for (const std::string_view script : kScripts) output.write(file(script));
+  output.write(file("page.js"));
+  output.write(rest);
+}
+
+}  // namespace headlight::narrate

@@ -1,0 +1,57 @@
+// The walk as one HTML page that needs nothing else: its style, its script and its numbers are in
+// it. What it looks like is in headlight/narrate/page.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "headlight/explain/explain.h"
+#include "headlight/recipes/recipes.h"
+
+namespace headlight::narrate {
+
+// The parts of the page; made by cmake/HeadlightEmbed.cmake from headlight/narrate/page.
+const std::vector<base::EmbeddedFile>& page_files();
+
+struct PageOptions {
+  std::string language = "en";                        // to begin with; the page has all of them
+  std::string text;                                   // the sentence that is walked through
+  std::vector<recipes::SentencePair> sentences = {};  // the data set, where there is one
+  std::set<std::string> variants = {};                // keys of those that are shown at once
+  std::vector<double> losses = {};                    // of the training's steps
+  std::string place = {};                             // to open at, as in the page's links
+};
+
+// What is to be said of a run besides its numbers.
+struct PageRun {
+  std::string key = {};           // of its name where there are several: "message.after_training"
+  std::string continuation = {};  // what the model says by itself
+  std::vector<explain::HeadStatistics> heads = {};  // as they were measured of the trace
+  const explain::BackwardWalk* backward = nullptr;
+};
+
+class Page {
+ public:
+  explicit Page(PageOptions options) : options_(std::move(options)) {}
+
+  // Reads all numbers, so the model may be trained on after it. The last run is shown first.
+  // Variants are added to it, of a large trace those that are shown at once. Of a large model,
+  // tensors of more than 2^18 numbers are left out, and from 2^21 numbers on all but the attention
+  // weights; the page says so in their place.
+  void add(explain::Trace& trace, const models::Model& model, const PageRun& run = {});
+  void set_losses(std::vector<double> losses) { options_.losses = std::move(losses); }
+  void open_at(std::string place) { options_.place = std::move(place); }
+
+  // Throws what the output throws.
+  void write(base::Output& output) const;
+
+ private:
+  std::string data() const;
+
+  PageOptions options_;
+  std::vector<std::string> vocabulary_;
+  std::vector<std::string> runs_;  // each a JSON document
+};
+
+}  // namespace headlight::narrate

@@ -1,0 +1,155 @@
+// The steps of the walk as cards.
+const mostOpen = 400;  // tensors of a run whose parts are all open
+
+function withoutLayer(place) { return place.replace(/\.\d+/, ""); }
+function placeTitle(place) {
+  const parts = place.split(".");
+  if (place === "prediction") return text("step.prediction.title");
+  return parts.map((part) => (/^\d+$/.test(part) ? text("place.layer", { layer: part })
+    : /^norm(_\d)?$/.test(part) ? text("place.norm") : has(`place.${part}`) ? text(`place.${part}`) : textByEnd("tensor.", part))).join(" · ");
+}
+
+function card(number) {
+  const step = data.steps.find((one) => one.number === number);
+  const content = present(contents[step.name]?.(step) ?? groups(step));
+  const absent = content.length === 0;
+  const withNote = !absent && !(step.name === "data_set" && data.sentences.length === 0);
+  return element("section", { class: "card", id: `step-${number}`, tabindex: "-1", "data-step": number },
+    element("h2", {}, element("span", { class: "number" }, String(number)), text(`step.${step.name}.title`)),
+    element("p", { class: "text" }, text(`${stepKey(step)}.text`)), withNote && element("p", { class: "note" }, text(`${stepKey(step)}.note`, stepNumbers)),
+    absent ? element("p", { class: "absent" }, text("message.absent")) : [step.slips?.map(slip), content, variantsOf(step), step.closing && element("p", { class: "text" }, text(step.closing))]);
+}
+const stepNumbers = Object.fromEntries(data.steps.map((step) => [step.name, step.number]));
+
+// An encoder alone predicts and learns otherwise than a decoder.
+function isEncoder() { return !run().find("decoder.output"); }
+function stepKey({ name }) { return isEncoder() && has(`step.${name}.encoder.text`) ? `step.${name}.encoder` : `step.${name}`; }
+
+function slip(name) {
+  return element("p", { class: "slip" }, element("b", {}, text("slip.label")), " ", element("q", {}, text(`slip.${name}.said`)), element("br"), text(`slip.${name}.right`));
+}
+
+const contents = {
+  data_set: () => (data.sentences.length > 0 ? [element("ul", { class: "sentences" }, data.sentences.map((pair) =>
+    element("li", { class: pair.source === data.source ? "chosen" : undefined }, pair.source, element("span", { class: "arrow" }, "→"), pair.target)))]
+    : [element("ul", { class: "sentences" }, element("li", { class: "chosen" }, data.source))]),
+  vocabulary,
+  prediction: (step) => [predictions(), ...groups(step)],
+  learning,
+};
+
+function vocabulary() {
+  const used = new Set([...run().tokens, ...run().source_tokens]);
+  const most = 200;
+  const words = vocabularyLabels;
+  return words.length === 0 ? [] : [element("p", { class: "note" }, `V = ${words.length}`), element("div", { class: "chips" },
+    words.slice(0, most).map((word, id) => element("span", { class: used.has(word) ? "chip used" : "chip" }, word, element("sub", {}, String(id)))),
+    words.length > most && element("span", { class: "chip" }, "…"))];
+}
+
+// Tensors of a step by the part of the model that makes them.
+function groups(step) {
+  const found = new Map();
+  for (const tensor of run().ofStep(step.number)) {
+    const place = /^(encoder|decoder)\.\d+\.\w+\./.test(tensor.name) || /norm\.\w+$/.test(tensor.name) ? placeOf(tensor.name)
+      : step.name === "prediction" ? "prediction" : tensor.name.split(".")[0];
+    found.set(place, [...(found.get(place) ?? []), tensor]);
+  }
+  return [...found].map(([place, tensors]) => group(step, place, tensors));
+}
+
+function group(step, place, tensors) {
+  const made = element("details", { class: "group", "data-place": place });
+  made.fill = () => fill(made, element("summary", {}, element("h3", {}, placeTitle(place)), place.includes(".") && element("code", {}, place)),
+    made.open && groupContent(step, place, tensors));
+  made.holds = new Set([...tensors.map((tensor) => tensor.name), ...parametersOf(tensors).map((tensor) => tensor.name)]);
+  made.open = opened.get(`${step.name} ${place}`) ?? ((step.name !== "decoder" || /cross$/.test(place)) && run().tensors.length < mostOpen);
+  made.fill();
+  made.addEventListener("toggle", () => {
+    opened.set(`${step.name} ${place}`, made.open);
+    if (made.children.length < 2) { made.fill(); answer(); }
+  });
+  return made;
+}
+const opened = new Map();
+
+function parametersOf(tensors) {
+  const names = new Set(tensors.flatMap((tensor) => tensor.operands.map((operand) => operand.name)));
+  return [...names].map((name) => run().find(name)).filter((tensor) => tensor?.operation === "parameter");
+}
+
+function groupContent(step, place, tensors) {
+  const attention = run().find(`${place}.weights`);
+  const parameters = step.name === "mask" ? [] : parametersOf(tensors);
+  const told = `place.${withoutLayer(place)}.text`;
+  return [
+    has(told) && element("p", { class: "text" }, text(told)),
+    attention && element("div", { class: "picks" }, headPicks(place, attention), step.name !== "mask" && queryPicks(place, attention)),
+    stagesOf(tensors).map(stageContent),
+    parameters.length > 0 && element("details", { class: "parameters" }, element("summary", {}, text("tensor.parameter")),
+      element("div", { class: "flow" }, parameters.map((tensor) => figure(tensor, { explained: false })))),
+  ];
+}
+
+// What belongs side by side: Q, K and V; scores and what becomes of them; weights; what they mix.
+const stages = [/projected/, /query|key|value$/, /scores/, /row_max|row_sum|weights/, /weighted_values|head_output/, /gates|concatenated|self.output|cross.output/];
+function stagesOf(tensors) {
+  const places = tensors.map((tensor) => stages.findIndex((stage) => stage.test(tensor.text)));
+  return [-1, ...stages.keys()].map((place) => tensors.filter((_, i) => places[i] === place)).filter((stage) => stage.length > 0);
+}
+
+// What is true of all of them is said once.
+function stageContent(stage) {
+  const once = stage.length > 1 && stage.every((tensor) => tensor.formula === stage[0].formula);
+  return [once && element("p", { class: "stage" }, formulaOf(stage[0].formula), element("span", { class: "does" }, operationOf(stage[0].formula))),
+    element("div", { class: "flow" }, stage.map((tensor) => figure(tensor, { explained: !once })))];
+}
+
+function headPicks(place, attention) {
+  const heads = Array.from({ length: attention.shape[1] }, (_, head) => ({ label: text("place.head", { head }), value: head }));
+  return choice(text("term.head"), heads, state.heads[place] ?? 0, (head) => chooseHead(place, head));
+}
+function queryPicks(place, attention) {
+  const tokens = run().labels(attention.axes[2]);
+  if (tokens.length === 0 || tokens.length > mostCells) return undefined;
+  return element("span", {}, `${text("term.query")} `, choice(text("term.query"), tokens.map((token, i) => ({ label: token, value: i })), state.rows[place] ?? 0,
+    (row) => { state.rows[place] = row; redrawPlace(place, true); }));
+}
+
+// Rows of probabilities: the likeliest words after each token.
+function predictions() {
+  const tensor = run().find("probabilities");
+  if (!tensor?.values) return undefined;
+  const [, rows, width] = tensor.shape;
+  const first = Math.max(0, rows - mostCells);
+  return element("div", { class: "rows" }, Array.from({ length: rows - first }, (_, i) => {
+    const row = first + i;
+    const likeliest = Array.from({ length: width }, (_, id) => id).sort((a, b) => probability(row, b) - probability(row, a)).slice(0, 5);
+    const right = run().targets[row];
+    if (right >= 0 && !likeliest.includes(right)) likeliest[4] = right;
+    return element("div", { class: "row" }, element("h4", {}, element("span", {}, "… "), run().tokens[row] ?? String(row), element("span", {}, " →")),
+      likeliest.map((id) => button([element("span", { class: "label" }, vocabularyLabels[id] ?? String(id)),
+        element("span", { class: "track" }, element("i", { style: { width: `${(100 * probability(row, id)).toFixed(1)}%` } })),
+        element("span", { class: "share" }, probability(row, id).toFixed(4))],
+      { class: id === right ? "bar right" : "bar", title: id === right ? text("page.right") : undefined, click: () => askWhy({ name: "probabilities", index: [0, row, id] }) })));
+  }));
+}
+function probability(row, id) { return run().value({ name: "probabilities", index: [0, row, id] }); }
+
+// Where texts disagree: the same step in each way, and how far it is from this model's.
+function variantsOf(step) {
+  const found = run().variants.filter((variant) => variant.step === step.number);
+  const families = [...new Set(found.map((variant) => `${variant.key.split(".")[0]} ${variant.place}`))];
+  return families.map((family) => {
+    const [name, place] = family.split(" ");
+    const members = found.filter((variant) => variant.place === place && variant.key.startsWith(`${name}.`));
+    const figures = (variant) => variant.tensors.map((one) => figure(run().find(one)));
+    const asked = members.filter((variant) => !variant.own && data.asked.includes(variant.key));
+    const shown = element("div", { class: "flow" }, asked.map(figures));
+    return element("div", { class: "variants group" }, element("p", { class: "text" }, text(`variant.${name}`)),
+      element("table", {}, members.map((variant) => element("tr", { class: variant.own ? "own" : undefined },
+        element("td", {}, button(text(`variant.${variant.key}`), { class: "name-button", click: () => fill(shown, figures(variant)) })),
+        element("td", {}, formulaOf(variant.formula)),
+        element("td", { class: "measure" }, variant.own ? text("variant.own") : text("variant.difference", { difference: prose(variant.largest_difference, 3) }))))), shown);
+  });
+}

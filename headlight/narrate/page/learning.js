@@ -1,0 +1,83 @@
+// Learning: from the loss to one weight, and its update.
+function learning() {
+  const walk = run().backward;
+  const learned = data.losses.length > 0 ? [curve()] : [];
+  const other = runs.findIndex((one) => one.backward);
+  if (!walk && other >= 0) {
+    learned.push(element("p", { class: "text" }, text("backward.title"), " ",
+      button(text(runs[other].key), { class: "plain", click: () => { chooseRun(other); show(`step-${stepNumbers.learning}`); } })));
+  }
+  if (!walk) return learned;
+  addGradients(walk);
+  return [
+    learned,
+    told("loss", { loss: prose(walk.loss) }, "loss"),
+    told("error", {}, "error"),
+    element("div", { class: "flow" }, figure(run().find("gradient.error"), { explained: false })),
+    told("gradients", {}),
+    gradients(walk),
+    told("weight", { weight: walk.weight, value: prose(walk.value, 6) }),
+    told("terms", {}),
+    element("div", { class: "scroll" }, termTable(walk.terms.map((term) => ({ ...term, factors: term.factors.map((factor) => ({ ...factor, cell: cellOf(factor.cell) })) })))),
+    element("p", { class: "filled" }, `∂L/∂w = ${long(walk.gradient)}`),
+    updates(walk.update),
+    element("p", { class: "text" }, text("backward.new_value", { value: prose(walk.new_value, 6) })),
+    element("p", { class: "text" }, element("b", {}, text("backward.new_loss", { before: prose(walk.loss, 5), after: prose(walk.new_loss, 5) }))),
+  ];
+}
+
+// The rules that were used on the way back, by the operations that they are for.
+const rules = { linear: "linear", add: "residual", normalize: "norm", activation: "activation", weigh: "values", softmax: "softmax", scores: "scores", merge: "merge", table: "embedding" };
+function gradients(walk) {
+  const names = walk.gradients.filter((name) => name in walk.gradient_values);
+  const tensors = names.map((name) => run().find(name));
+  const used = [...new Set(tensors.map((tensor) => rules[tensor.operation]).filter(Boolean))];
+  const made = element("details", { class: "group", "data-place": "gradients" });
+  made.holds = new Set(names.map((name) => `gradient.${name}`));
+  made.fill = () => fill(made, element("summary", {}, element("h3", {}, text("label.gradient")), element("code", {}, String(tensors.length))), made.open && [
+    element("dl", { class: "rules" }, used.map((rule) => [element("dt", {}, formulaOf(`backward.${rule}`)), element("dd", {}, text(`backward.${rule}`))])),
+    element("div", { class: "flow" }, [...made.holds].map((name) => figure(run().find(name), { explained: false })))]);
+  made.fill();
+  made.addEventListener("toggle", () => { if (made.children.length < 2) { made.fill(); answer(); } });
+  return made;
+}
+
+function told(key, values, formulaKey) {
+  return element("p", { class: "text" }, text(`backward.${key}`, values), formulaKey && [" ", formulaOf(`backward.${formulaKey}`)]);
+}
+
+// Gradients become tensors of the run, so that they are drawn and asked like all others.
+function addGradients(walk) {
+  const add = (name, of, values) => {
+    if (run().find(name)) return;
+    const tensor = run().find(of);
+    run().all.set(name, { name, operation: "given", operands: [], attributes: {}, shape: tensor.shape, axes: tensor.axes, formula: "", text: tensor.text,
+      values: Float64Array.from(values, (value) => Math.fround(Number(value))) });
+  };
+  add("gradient.error", "logits", walk.error);
+  for (const [name, values] of Object.entries(walk.gradient_values)) add(`gradient.${name}`, name, values);
+}
+
+function updates(update) {
+  const lines = [
+    ["clip", `‖g‖ = ${long(update.gradient_norm)}${update.clip_limit > 0 ? `, c = ${long(update.clip_limit)}` : ""}, g = ${long(update.clipped_gradient)}`],
+    ["moments", `m = ${long(update.first_moment)}, v = ${long(update.second_moment)}`],
+    ["corrected", `m̂ = ${long(update.first_corrected)}, v̂ = ${long(update.second_corrected)}`],
+    ["change", `η = ${long(update.learning_rate)}, Δw = ${long(update.change)}${update.decay !== 0 ? ` + ${bracketed(update.decay)}` : ""}`],
+  ];
+  return element("div", {}, lines.map(([key, numbers]) => element("div", { class: "step" }, told(key, {}, key), element("p", { class: "filled" }, numbers))));
+}
+
+// The loss while the model learned.
+function curve() {
+  const [width, height, left, bottom] = [560, 150, 44, 18];
+  const most = Math.max(...data.losses);
+  const x = (i) => left + ((width - left - 6) * i) / Math.max(1, data.losses.length - 1);
+  const y = (loss) => 8 + (height - bottom - 8) * (1 - loss / most);
+  const path = data.losses.map((loss, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(loss).toFixed(1)}`).join("");
+  return drawing("svg", { class: "curve", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": text("term.loss") },
+    drawing("line", { x1: left, x2: width - 6, y1: y(0), y2: y(0) }), drawing("path", { d: path }),
+    drawing("text", { x: left - 6, y: 14, "text-anchor": "end" }, short(most)), drawing("text", { x: left - 6, y: y(0), "text-anchor": "end" }, "0"),
+    drawing("text", { x: width - 6, y: height - 3, "text-anchor": "end" }, `${text("term.training")}: ${data.losses.length - 1}`),
+    drawing("text", { x: width - 6, y: y(lastOf(data.losses)) - 6, "text-anchor": "end" }, `${text("term.loss")} ${short(lastOf(data.losses))}`));
+}

@@ -1,0 +1,105 @@
+// Runs of the model: tensors, their numbers, and how they are cut into matrices.
+// A token of nothing but white space can still be seen.
+function visible(token) { return token.replace(/^ | $/g, "␣").replace(/\n/g, "⏎"); }
+const vocabularyLabels = data.vocabulary.map(visible);
+
+class Run {
+  constructor(described) {
+    Object.assign(this, described);
+    this.tokens = this.tokens.map(visible);
+    this.source_tokens = this.source_tokens.map(visible);
+    this.all = new Map();
+    for (const tensor of [...this.tensors, ...this.parameters]) this.all.set(tensor.name, tensor);
+    for (const tensor of this.all.values()) {
+      const values = this.values[tensor.name];
+      // Numbers that are not finite are written as words, which Number reads.
+      tensor.values = values && Float64Array.from(values, (value) => Math.fround(Number(value)));
+    }
+  }
+
+  find(name) { return this.all.get(name); }
+  ofStep(number) { return this.tensors.filter((tensor) => !tensor.variant && (tensor.step === number || tensor.also_step === number)); }
+  attentions() { return this.tensors.filter((tensor) => tensor.name.endsWith(".weights") && !tensor.variant); }
+  labels(axis) {
+    return axis === "token" ? this.tokens : axis === "source_token" ? this.source_tokens : axis === "vocabulary" ? vocabularyLabels : [];
+  }
+  value(cell) {
+    const tensor = this.find(cell.name);
+    return tensor?.values?.[offsetOf(tensor, cell.index)];
+  }
+}
+
+const runs = data.runs.map((run) => new Run(run));
+function run() { return runs[state.run]; }
+
+// "encoder.0.self" of "encoder.0.self.scores".
+function placeOf(name) { return name.slice(0, name.lastIndexOf(".")); }
+function endOf(name) { return name.slice(name.lastIndexOf(".") + 1); }
+
+function offsetOf(tensor, index) { return index.reduce((offset, at, axis) => offset * tensor.shape[axis] + at, 0); }
+
+// Q, K and V and what is made of them keep their colours.
+function inkOf(tensor) {
+  const name = tensor.name.replace(/^gradient\./, "");
+  if (/query|q_proj|W_q/.test(name)) return "q";
+  if (/(\.|_)key|k_proj|W_k/.test(name)) return "k";
+  if (/value|v_proj|W_v|head_output/.test(name)) return "v";
+  if (/(self|cross)\.(\w*scores|row_\w+|weights)/.test(name)) return "a";
+  if (/^(logits|probabilities|prediction)/.test(name)) return "p";
+  return "x";
+}
+
+// A tensor as a matrix: all of it, or what is chosen of it (a head, a query).
+function matrixOf(tensor) {
+  const place = placeOf(tensor.name.replace(/^gradient\./, "").replace(/^variant\.\w+\.\w+\./, ""));
+  const fixed = tensor.shape.map(() => undefined);
+  const free = [];
+  tensor.axes.forEach((axis, i) => {
+    if (axis === "batch") fixed[i] = 0;
+    else if (axis === "head" && tensor.shape.length > 1) fixed[i] = Math.min(state.heads[place] ?? 0, tensor.shape[i] - 1);
+    else free.push(i);
+  });
+  if (free.length === 3) {
+    const queries = free.shift();
+    fixed[queries] = Math.min(state.rows[place] ?? 0, tensor.shape[queries] - 1);
+  }
+  const [row, column] = free.length === 2 ? free : tensor.operation === "parameter" ? [undefined, free[0]] : [free[0], undefined];
+  const size = (axis) => (axis === undefined ? 1 : tensor.shape[axis]);
+  return {
+    tensor, rows: size(row), columns: size(column), query: free.length === 2 && tensor.axes.length === 5 ? fixed[2] : undefined,
+    rowLabels: row === undefined ? [] : run().labels(tensor.axes[row]),
+    columnLabels: column === undefined ? undefined : run().labels(tensor.axes[column]),
+    index(r, c) {
+      const index = fixed.slice();
+      if (row !== undefined) index[row] = r;
+      if (column !== undefined) index[column] = c;
+      return index;
+    },
+  };
+}
+
+// "encoder.0.self.head.2.scores[3,5]", as the command line writes it.
+function cellText(cell) {
+  const tensor = run().find(cell.name);
+  const head = tensor.axes.indexOf("head");
+  const rest = cell.index.filter((_, axis) => tensor.axes[axis] !== "batch" && (axis !== head || tensor.axes.length === 1));
+  const name = head > 0 ? `${placeOf(cell.name)}.head.${cell.index[head]}.${endOf(cell.name)}` : cell.name;
+  return `${name}[${rest.join(",")}]`;
+}
+function cellOf(written) {
+  const match = /^(.*)\[([\d,]*)\]$/.exec(written);
+  if (!match) return undefined;
+  const numbers = match[2].split(",").filter(Boolean).map(Number);
+  const headed = /^(.*)\.head\.(\d+)\.(\w+)$/.exec(match[1]);
+  const name = headed ? `${headed[1]}.${headed[3]}` : match[1];
+  const tensor = run().find(name);
+  if (!tensor) return undefined;
+  const index = tensor.axes.map((axis, i) =>
+    axis === "batch" ? 0 : headed && axis === "head" && i > 0 ? Number(headed[2]) : numbers.shift());
+  return index.every((at, i) => at >= 0 && at < tensor.shape[i]) ? { name, index } : undefined;
+}
+// The words that a cell's row and column stand for.
+function cellLabels(cell) {
+  const tensor = run().find(cell.name);
+  return tensor.axes.map((axis, i) => run().labels(axis)[cell.index[i]]).filter((label) => label !== undefined);
+}

@@ -1,0 +1,127 @@
+// The worked model over the user's sentences, or a model that was trained elsewhere.
+#include "headlight/narrate/subject.h"
+
+#include <algorithm>
+
+#include "headlight/data/data.h"
+
+namespace headlight::narrate {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+using recipes::SentencePair;
+
+std::vector<SentencePair> data_set(base::FileSystem& files, const ExplainRequest& request) {
+  if (!request.sentences) return recipes::default_sentences();
+  const std::string text = text::read_text(files, *request.sentences, request.encoding);
+  std::vector<SentencePair> sentences;
+  for (const data::Pair& pair : data::parse_pairs(text, *request.sentences)) {
+    sentences.push_back({pair.source, pair.target});
+  }
+  return sentences;
+}
+
+// Words that the tokenizer does not have are told with the way out.
+void check_words(const Subject& subject, const char* which, const std::string& text, bool special) {
+  const text::Tokenizer& tokenizer = subject.tokenizer();
+  const std::vector<std::string> unknown = explain::unknown_words(tokenizer, text, special);
+  if (unknown.empty()) return;
+  const auto is_special = [&](const std::string& word) {
+    const std::optional<int64_t> id = tokenizer.find(word);
+    return id && tokenizer.is_special(*id);
+  };
+  std::string ways;
+  if (std::ranges::any_of(unknown, is_special)) {
+    ways += "; --special reads texts of special tokens as these";
+  }
+  if (subject.worked && !std::ranges::all_of(unknown, is_special)) {
+    ways +=
+        "; --target TEXT adds the sentence with its continuation, --sentences FILE gives a data "
+        "set of your own";
+  }
+  throw Error(ErrorKind::bad_input, "explain", which, explain::unknown_text(unknown) + ways);
+}
+
+// Weights as they are and packed for the kernels; where they learn, gradients, and two moments with
+// a copy of them.
+void check_worked_memory(base::FileSystem& files, const ExplainRequest& request,
+                         const std::vector<SentencePair>& sentences) {
+  const int64_t parameters = recipes::parameter_count(sentences, request.worked);
+  const double copies = request.train || request.backward ? 7 : 2;
+  base::check_memory(files, copies * sizeof(float) * static_cast<double>(parameters),
+                     "worked model", std::to_string(parameters) + " parameters",
+                     "; --heads, --head-width and --width make it smaller");
+}
+
+void load_weights(base::FileSystem& files, const std::string& path,
+                  const recipes::WorkedModel& worked) {
+  const io::Safetensors tensors = io::open_safetensors(files, path);
+  worked.model->load_state(models::read_state(tensors), path);
+}
+
+Subject worked_subject(base::FileSystem& files, const ExplainRequest& request) {
+  Subject subject{
+      .name = "", .text = request.text, .target = request.target, .special = request.special};
+  std::vector<SentencePair> sentences = data_set(files, request);
+  const auto known =
+      std::find_if(sentences.begin(), sentences.end(),
+                   [&](const SentencePair& pair) { return pair.source == request.text; });
+  if (known == sentences.end() && request.target) {
+    sentences.push_back({request.text, *request.target});
+  } else if (known != sentences.end()) {
+    if (request.target) known->target = *request.target;
+    subject.target = known->target;
+  }
+  check_worked_memory(files, request, sentences);
+  subject.worked = recipes::make_worked_model(std::move(sentences), request.worked);
+  if (request.weights) load_weights(files, *request.weights, *subject.worked);
+  return subject;
+}
+
+Subject named_subject(const ExplainRequest& request, std::string name,
+                      std::unique_ptr<models::Model> model, text::Tokenizer tokenizer) {
+  Subject subject{.name = std::move(name),
+                  .loaded_tokenizer = std::move(tokenizer),
+                  .text = request.text,
+                  .target = request.target,
+                  .special = request.special};
+  subject.loaded = std::move(model);
+  return subject;
+}
+
+Subject loaded_subject(base::FileSystem& files, const ExplainRequest& request) {
+  recipes::LoadedModel loaded = recipes::load_named_model(files, *request.model);
+  text::Tokenizer tokenizer = recipes::need_tokenizer(files, loaded);
+  return named_subject(request, *request.model, std::move(loaded.model), std::move(tokenizer));
+}
+
+// With what the model reads of the text.
+Subject with_input(Subject subject) {
+  check_words(subject, "text", subject.text, subject.special);
+  if (subject.target) check_words(subject, "target", *subject.target, subject.special);
+  subject.input = explain::make_input(
+      subject.model(), subject.tokenizer(),
+      {.text = subject.text, .target = subject.target, .special = subject.special});
+  return subject;
+}
+
+}  // namespace
+
+std::optional<std::string> Subject::says(base::ThreadPool& threads) const {
+  if (!model().capabilities().translates) return std::nullopt;
+  return recipes::continuation_of(threads, model(), tokenizer(), text, {.special = special});
+}
+
+Subject make_subject(base::FileSystem& files, const ExplainRequest& request) {
+  return with_input(request.model ? loaded_subject(files, request)
+                                  : worked_subject(files, request));
+}
+
+Subject make_subject(const ExplainRequest& request, std::string name,
+                     std::unique_ptr<models::Model> model, text::Tokenizer tokenizer) {
+  return with_input(
+      named_subject(request, std::move(name), std::move(model), std::move(tokenizer)));
+}
+
+}  // namespace headlight::narrate

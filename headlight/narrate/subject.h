@@ -1,0 +1,42 @@
+// What is explained: a model, its tokenizer and a text for it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/explain/explain.h"
+#include "headlight/narrate/explain_request.h"
+
+namespace headlight::narrate {
+
+struct Subject {
+  std::string name;  // of the model; empty: the worked one
+  std::unique_ptr<models::Model> loaded = {};
+  std::optional<text::Tokenizer> loaded_tokenizer = {};
+  std::optional<recipes::WorkedModel> worked = {};
+  explain::Input input = {};
+  std::string text = {};
+  std::optional<std::string> target = {};
+  bool special = false;  // texts of special tokens become these
+
+  models::Model& model() const { return worked ? *worked->model : *loaded; }
+  const text::Tokenizer& tokenizer() const {
+    return worked ? worked->tokenizer : *loaded_tokenizer;
+  }
+  std::vector<recipes::SentencePair> sentences() const {
+    return worked ? worked->sentences : std::vector<recipes::SentencePair>();
+  }
+  // What it says by itself after the text; nothing for models that do not continue a source.
+  std::optional<std::string> says(base::ThreadPool& threads) const;
+};
+
+// The worked model reads the text with its continuation where it knows one; a text with a target of
+// its own joins the data set. Throws Error(bad_input) for words that nobody knows.
+Subject make_subject(base::FileSystem& files, const ExplainRequest& request);
+// The same of a model that is already there, under a name.
+Subject make_subject(const ExplainRequest& request, std::string name,
+                     std::unique_ptr<models::Model> model, text::Tokenizer tokenizer);
+
+}  // namespace headlight::narrate

@@ -1,0 +1,41 @@
+// The walk: the steps from a data set to a learned weight, with the numbers of a trace.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/narrate/shown_step.h"
+#include "headlight/narrate/steps.h"
+#include "headlight/recipes/recipes.h"
+
+namespace headlight::narrate {
+
+// What is walked through. References last as long as the walk.
+struct Walk {
+  const Catalogue& catalogue;
+  const explain::Trace& trace;
+  std::vector<recipes::SentencePair> sentences = {};  // the data set, where it is known
+  int64_t vocabulary_size = 0;
+  std::optional<std::string> says = {};  // what the model writes by itself
+  std::optional<double> loss = {};       // where the target is known
+  bool with_numbers = true;              // not only names and shapes of tensors
+};
+
+// Steps that the model does not have say so. Learning tells the loss; the way back is
+// backward_steps'.
+ShownStep walk_step(const Walk& walk, Step step);
+
+// Learning with the way back to one weight: the gradients, then the weight's own terms and update.
+std::vector<ShownStep> backward_steps(const Walk& walk, const explain::BackwardWalk& backward);
+
+// Why a cell has its value.
+ShownStep cell_step(const Walk& walk, const explain::CellTerms& cell);
+
+// A sentence on how the worked model was trained: steps, seconds, losses.
+std::string trained_text(const Catalogue& catalogue, const recipes::WorkedTraining& training);
+
+// All heads, token to token, with what was measured of them.
+ShownStep heads_step(const Walk& walk, const std::vector<explain::HeadStatistics>& heads);
+
+}  // namespace headlight::narrate

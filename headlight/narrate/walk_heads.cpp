@@ -1,0 +1,63 @@
+// Parts of the walk beyond its steps: heads token to token.
+#include <algorithm>
+
+#include "headlight/narrate/walk.h"
+
+namespace headlight::narrate {
+namespace {
+
+constexpr size_t kMostShownHeads = 24;
+
+}  // namespace
+
+ShownStep heads_step(const Walk& walk, const std::vector<explain::HeadStatistics>& heads) {
+  const Catalogue& catalogue = walk.catalogue;
+  ShownStep step{.title = catalogue.text("heads.title"),
+                 .paragraphs = {catalogue.text("heads.text")}};
+  for (const char* key : {"share", "entropy", "distance"}) {
+    step.paragraphs.push_back(catalogue.text(std::string("label.") + key) + ": " +
+                              catalogue.text(std::string("heads.") + key));
+  }
+  ShownTable table{
+      {{catalogue.text("label.head"), catalogue.text("label.role"), catalogue.text("label.share"),
+        catalogue.text("label.entropy"), catalogue.text("label.distance")}}};
+  double difference = 0;
+  int64_t rows = 0, columns = 0;  // of the largest drawing
+  for (const explain::HeadStatistics& head : heads) {
+    difference = std::max(difference, head.output_difference);
+    if (table.lines.size() > kMostShownHeads) continue;
+    const std::string role = catalogue.text("role." + std::string(name_of(head.role)));
+    table.lines.push_back({head.name(), role, catalogue.number(head.measure, 2),
+                           catalogue.number(head.entropy, 3),
+                           catalogue.number(head.mean_distance, 2)});
+    const tensor::Tensor weights =
+        walk.trace.values(head.place + ".head." + std::to_string(head.head) + ".weights");
+    const explain::TracedTensor& tensor = walk.trace.at(head.place + ".weights");
+    rows = std::max(rows, weights.size(-2));
+    columns = std::max(columns, weights.size(-1));
+    step.heads.push_back({head.name() + ": " + role,
+                          weights.reshaped({weights.size(-2), weights.size(-1)}),
+                          {walk.trace.labels(tensor.axes[2]), walk.trace.labels(tensor.axes[3])}});
+  }
+  step.tables.push_back(std::move(table));
+  if (std::max(rows, columns) > kMostHeadTokens) {
+    const auto beyond = [](int64_t count) {
+      return std::to_string(std::max<int64_t>(0, count - kMostHeadTokens));
+    };
+    step.afterwards.push_back(
+        catalogue.text("message.left_out", {{"rows", beyond(rows)},
+                                            {"all_rows", std::to_string(rows)},
+                                            {"columns", beyond(columns)},
+                                            {"all_columns", std::to_string(columns)}}));
+  }
+  if (heads.size() > kMostShownHeads) {
+    step.afterwards.push_back(catalogue.text(
+        "message.left_out_matrices", {{"matrices", std::to_string(heads.size() - kMostShownHeads)},
+                                      {"all_matrices", std::to_string(heads.size())}}));
+  }
+  step.afterwards.push_back(
+      catalogue.text("heads.difference", {{"difference", catalogue.number(difference, 4)}}));
+  return step;
+}
+
+}  // namespace headlight::narrate

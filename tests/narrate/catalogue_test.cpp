@@ -1,0 +1,163 @@
+// The catalogue is complete: the same keys and placeholders in every language, the terms of the
+// common list, numbers as the language writes them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "headlight/narrate/narrate.h"
+#include "tests/narrate/catalogue_words.h"
+
+namespace headlight::test {
+namespace {
+
+using narrate::Catalogue;
+
+const Catalogue& english() { return Catalogue::of("en"); }
+
+std::multiset<std::string> placeholders(const std::string& text) {
+  std::multiset<std::string> names;
+  for (size_t open = text.find('{'); open != std::string::npos; open = text.find('{', open + 1)) {
+    names.insert(text.substr(open, text.find('}', open) - open));
+  }
+  return names;
+}
+
+// The rest of the texts by key, in one language; terms and formulas are looked at elsewhere.
+template <class Check>
+void for_texts(const Catalogue& catalogue, const Check& check) {
+  for (const auto& [key, text] : catalogue.texts()) {
+    if (!key.starts_with("term.") && !key.starts_with("formula.")) check(key, text);
+  }
+}
+
+class Language : public testing::TestWithParam<std::string_view> {
+ protected:
+  const Catalogue& catalogue() const { return Catalogue::of(GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(Catalogue, Language, testing::ValuesIn(narrate::languages()),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(Language, has_every_key_and_placeholder_of_english) {
+  for (const auto& [key, text] : english().texts()) {
+    ASSERT_TRUE(catalogue().has(key)) << key;
+    const std::string& other = catalogue().texts().find(key)->second;
+    EXPECT_EQ(placeholders(text), placeholders(other)) << key;
+    EXPECT_FALSE(other.empty()) << key;
+  }
+  EXPECT_EQ(english().texts().size(), catalogue().texts().size());
+}
+
+TEST_P(Language, is_written_in_composed_letters) {
+  for (const auto& [key, text] : catalogue().texts()) {
+    EXPECT_EQ(text::normalized(text, text::NormalForm::nfc), text) << key;
+  }
+}
+
+TEST_P(Language, uses_the_term_wherever_english_does) {
+  for_texts(english(), [&](const std::string& key, const std::string& text) {
+    for (const auto& [term_key, term] : english().texts()) {
+      if (!term_key.starts_with("term.") || !uses_english_term(key, text, term)) continue;
+      const std::string own = catalogue().text(term_key);
+      EXPECT_TRUE(uses_term(GetParam(), catalogue().text(key), own))
+          << key << ": " << term << " is " << own << " in " << catalogue().text(key);
+    }
+  });
+}
+
+TEST_P(Language, spells_terms_with_their_own_letters) {
+  for_texts(catalogue(), [&](const std::string& key, const std::string& text) {
+    for (const auto& [term_key, term] : catalogue().texts()) {
+      if (!term_key.starts_with("term.")) continue;
+      EXPECT_EQ(misspelled(GetParam(), text, term), "") << key << ": " << term;
+    }
+  });
+}
+
+TEST_P(Language, writes_numbers_in_prose_as_it_does) {
+  const bool comma = GetParam() == "tr" || GetParam() == "az";
+  EXPECT_EQ(catalogue().text("language.decimal"), comma ? "," : ".");
+  EXPECT_EQ(catalogue().number(0.125, 3), comma ? "0,125" : "0.125");
+  EXPECT_EQ(catalogue().number(-INFINITY, 3), "−∞");
+  EXPECT_EQ(catalogue().number(0, 4), comma ? "0,0000" : "0.0000");
+  EXPECT_EQ(catalogue().number(1e-5, 4), "1e-05");
+  EXPECT_EQ(catalogue().number(-9.53674e-7, 4), comma ? "-9,537e-07" : "-9.537e-07");
+  EXPECT_EQ(catalogue().number(6e-5, 4), comma ? "0,0001" : "0.0001");
+  for_texts(catalogue(), [&](const std::string& key, const std::string& text) {
+    EXPECT_EQ(has_number_with(text, comma ? '.' : ','), false) << key << ": " << text;
+  });
+}
+
+TEST_P(Language, names_every_tensor_operation_and_choice) {
+  for (const std::string_view formula : explain::formula_keys()) {
+    explain::TracedTensor tensor;
+    tensor.formula = formula;
+    EXPECT_FALSE(catalogue().operation(tensor).empty()) << formula;
+    EXPECT_FALSE(catalogue().formula(tensor).empty()) << formula;
+  }
+  for (const narrate::Step step : narrate::all_steps()) {
+    const std::string key = "step." + std::string(name_of(step));
+    for (const char* part : {".title", ".text", ".note"}) {
+      EXPECT_TRUE(catalogue().has(key + part)) << key << part;
+    }
+  }
+  for (const std::string& variant : variant_keys()) {
+    EXPECT_TRUE(catalogue().has("variant." + variant)) << variant;
+  }
+  for (int role = 0; role <= static_cast<int>(explain::HeadRole::none); ++role) {
+    const std::string name(name_of(static_cast<explain::HeadRole>(role)));
+    EXPECT_TRUE(catalogue().has("role." + name) && catalogue().has("role." + name + ".text"))
+        << name;
+  }
+  for (int way = 0; way <= static_cast<int>(explain::Combination::nothing); ++way) {
+    const std::string name(name_of(static_cast<explain::Combination>(way)));
+    EXPECT_TRUE(catalogue().has("cell.combination." + name)) << name;
+  }
+}
+
+TEST(Catalogue, has_the_terms_of_the_common_list) {
+  const std::string path = HEADLIGHT_SHARED_DIR "/terms.md";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  std::ifstream file(path);
+  size_t count = 0;
+  for (std::string line; std::getline(file, line);) {
+    const std::vector<std::string> cells = table_cells(line);
+    if (cells.size() != 4 || cells[0] == "en" || cells[0].starts_with("-")) continue;
+    ++count;
+    const std::string key = key_of_term(english(), cells[0]);
+    ASSERT_NE(key, "") << cells[0];
+    for (size_t i = 0; i < cells.size(); ++i) {
+      EXPECT_EQ(Catalogue::of(narrate::languages()[i]).text(key), cells[i]);
+    }
+  }
+  EXPECT_GT(count, 40U);
+}
+
+TEST(Catalogue, fills_in_placeholders_and_leaves_the_others) {
+  const Catalogue made("en", {"a = {x} and {y}\n  go on\n# not this\n"});
+  EXPECT_EQ(made.text("a", {{"x", "1"}}), "1 and {y} go on");
+  EXPECT_EQ(made.text("a", {{"x", "{y}"}, {"y", "2"}}), "{y} and 2 go on");
+  EXPECT_THROW(made.text("b"), base::Error);
+}
+
+TEST(Catalogue, refuses_what_is_no_list_of_texts) {
+  EXPECT_THROW(Catalogue("en", {"a = 1\na = 2\n"}), base::Error);
+  EXPECT_THROW(Catalogue("en", {"nothing\n"}), base::Error);
+  EXPECT_THROW(Catalogue::of("de"), base::Error);
+}
+
+TEST(Catalogue, calls_tensors_by_the_end_of_their_name) {
+  const auto title = [](const char* text) {
+    return english().title({.name = "whole", .text = text});
+  };
+  EXPECT_EQ(title("encoder.self.output"), "Output of self-attention");
+  EXPECT_EQ(title("decoder.norm_2.output"), "Output of the norm");
+  EXPECT_EQ(title("encoder.output"), "Output of the encoder");
+  EXPECT_EQ(title("something.else"), "whole");
+}
+
+}  // namespace
+}  // namespace headlight::test

@@ -1,0 +1,128 @@
+// Every text of the catalogue is shown somewhere: what nothing asks for is removed.
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "tests/explain/support.h"
+#include "tests/narrate/catalogue_words.h"
+
+namespace headlight::explain {
+namespace {
+
+using narrate::Catalogue;
+
+// Keys that are put together from what runs and choices are called.
+class KnownKeys {
+ public:
+  void add(const std::string& key) { keys_.insert(key); }
+  bool has(const std::string& key) const { return keys_.contains(key); }
+
+  void add_trace(const Trace& trace) {
+    for (const TracedTensor& tensor : trace.tensors()) {
+      add_title(tensor);
+      add("place." + tensor.text.substr(0, tensor.text.rfind('.')) + ".text");
+      for (const std::string& part : test::parts_of(tensor.name, '.')) add("place." + part);
+      const std::vector<int64_t> first(tensor.axes.size(), 0);
+      const CellTerms cell = explain_cell(trace, {tensor.name, first});
+      for (const Term& term : cell.terms) add("cell.term." + term.key);
+      for (const Ingredient& one : cell.ingredients) add("cell.ingredient." + one.key);
+    }
+  }
+
+  void add_choices() {
+    for (const std::string_view formula : formula_keys()) {
+      add("formula." + std::string(formula));
+      add("operation." + std::string(formula));
+    }
+    for (const std::string& variant : test::variant_keys()) {
+      add("variant." + variant);
+      add("variant." + variant.substr(0, variant.find('.')));
+      add("formula.variant." + variant);
+      add("formula.variant." + variant + ".bias");
+    }
+    for (int role = 0; role <= static_cast<int>(HeadRole::none); ++role) {
+      const std::string name(name_of(static_cast<HeadRole>(role)));
+      add("role." + name);
+      add("role." + name + ".text");
+    }
+    for (int way = 0; way <= static_cast<int>(Combination::nothing); ++way) {
+      add("cell.combination." + std::string(name_of(static_cast<Combination>(way))));
+    }
+  }
+
+ private:
+  void add_title(const TracedTensor& tensor) {
+    for (const auto& [key, text] : Catalogue::of("en").texts()) {
+      if (key.starts_with("tensor.") && Catalogue::of("en").title(tensor) == text) add(key);
+    }
+  }
+
+  std::set<std::string> keys_;
+};
+
+std::vector<std::string> sources() {
+  std::vector<std::string> all;
+  for (const char* folder : {"/headlight/narrate", "/headlight/narrate/lessons",
+                             "/headlight/narrate/page", "/headlight/explain"}) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::string(HEADLIGHT_SOURCE_DIR) + folder)) {
+      if (entry.path().extension() != ".cpp" && entry.path().extension() != ".js") continue;
+      std::ifstream file(entry.path());
+      all.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    }
+  }
+  return all;
+}
+
+bool has_quoted(const std::string& source, const std::string& text) {
+  return source.find('"' + text + '"') != std::string::npos ||
+         source.find('`' + text + '`') != std::string::npos;
+}
+
+// As a whole; or one file has its beginning, to which something is put, and its end.
+bool is_mentioned(const std::vector<std::string>& files, const std::string& key) {
+  for (const std::string& file : files) {
+    if (has_quoted(file, key)) return true;
+    for (size_t dot = key.find('.'); dot != std::string::npos; dot = key.find('.', dot + 1)) {
+      const std::string begin = key.substr(0, dot + 1);
+      const bool is_begun =
+          has_quoted(file, begin) || file.find('`' + begin + "${") != std::string::npos;
+      if (is_begun && has_quoted(file, key.substr(dot + 1))) return true;
+    }
+  }
+  return false;
+}
+
+// What lessons and steps are made of has a title and a text by number; slips and the tensors of
+// lessons are named in lists.
+bool is_listed(const std::vector<std::string>& files, const std::string& key) {
+  const std::vector<std::string> parts = test::parts_of(key, '.');
+  if (parts[0] == "step" || parts[0] == "lesson") {
+    const std::set<std::string> ends = {"title", "text", "note", "intro"};
+    return ends.contains(parts.back());
+  }
+  return (parts[0] == "slip" || parts[0] == "tensor") &&
+         std::any_of(files.begin(), files.end(),
+                     [&](const auto& file) { return has_quoted(file, parts[1]); });
+}
+
+TEST_F(ExplainTest, every_text_of_the_catalogue_is_used) {
+  KnownKeys known;
+  known.add_choices();
+  known.add_trace(worked_trace());
+  models::Gpt gpt(models::small_gpt());
+  gpt.attentions().front()->set_gates(autograd::Value::leaf(Tensor::of({4}, {1, 0, 1, 0.5F})));
+  known.add_trace(traced(gpt, 5));
+  models::Bert bert(models::small_bert());
+  known.add_trace(traced(bert, 4));
+  const std::vector<std::string> files = sources();
+  ASSERT_GT(files.size(), 50U);
+  for (const auto& [key, text] : Catalogue::of("en").texts()) {
+    if (key.starts_with("term.")) continue;  // the common list, whole
+    const std::string formula = key.starts_with("formula.backward.") ? key.substr(8) : key;
+    EXPECT_TRUE(known.has(key) || is_listed(files, key) || is_mentioned(files, formula)) << key;
+  }
+}
+
+}  // namespace
+}  // namespace headlight::explain
