@@ -1,6 +1,6 @@
 // `headlight embed`: sentence vectors of an encoder.
-#include "apps/cli/program.h"
-#include "apps/cli/text_lines.h"
+#include "apps/cli/program/input.h"
+#include "apps/cli/program/program.h"
 #include "headlight/infer/infer.h"
 #include "headlight/recipes/recipes.h"
 

@@ -1,5 +1,5 @@
 // `headlight evaluate`: how good a model is on data.
-#include "apps/cli/program.h"
+#include "apps/cli/program/program.h"
 #include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {

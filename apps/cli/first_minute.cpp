@@ -1,6 +1,4 @@
-// Where the page goes, and how it is opened.
-#include "apps/cli/first_minute.h"
-
+// The first minute: where its page goes, and how it is opened.
 #include <fcntl.h>
 #include <spawn.h>
 #include <unistd.h>
@@ -10,8 +8,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "apps/cli/language.h"
-#include "apps/cli/terminal.h"
+#include "apps/cli/program/program.h"
+#include "apps/cli/program/terminal.h"
 
 extern char** environ;
 

@@ -1,6 +1,6 @@
 // `headlight generate`: what a model writes after a prompt.
-#include "apps/cli/program.h"
-#include "apps/cli/standard_input.h"
+#include "apps/cli/program/input.h"
+#include "apps/cli/program/program.h"
 #include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "apps/cli/program.h"
+#include "apps/cli/program/program.h"
 #include "headlight/io/io.h"
 #include "headlight/recipes/recipes.h"
 

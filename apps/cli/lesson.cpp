@@ -1,6 +1,6 @@
 // `headlight lesson`: one of the five tutorials, step by step.
-#include "apps/cli/program.h"
-#include "apps/cli/terminal.h"
+#include "apps/cli/program/program.h"
+#include "apps/cli/program/terminal.h"
 #include "headlight/narrate/narrate.h"
 
 namespace headlight::cli {

@@ -1,6 +1,6 @@
 // `headlight tokenize`: from a text to tokens, and back.
-#include "apps/cli/program.h"
-#include "apps/cli/standard_input.h"
+#include "apps/cli/program/input.h"
+#include "apps/cli/program/program.h"
 #include "headlight/io/io.h"
 #include "headlight/recipes/recipes.h"
 #include "headlight/text/text.h"

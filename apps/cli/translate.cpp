@@ -1,6 +1,6 @@
 // `headlight translate`: what an encoder-decoder writes for each line.
-#include "apps/cli/program.h"
-#include "apps/cli/text_lines.h"
+#include "apps/cli/program/input.h"
+#include "apps/cli/program/program.h"
 #include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {

@@ -1,0 +1,79 @@
+// `headlight attend`: attention on the user's own arrays.
+#include "apps/cli/arrays/print_array.h"
+#include "apps/cli/attend/options.h"
+#include "apps/cli/attend/run.h"
+#include "apps/cli/program/interruption.h"
+#include "apps/cli/program/places.h"
+#include "apps/cli/program/program.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr std::string_view kAttendExamples =
+    R"(  headlight attend --query x.npy --heads 4 --causal
+      self-attention of x with itself in 4 heads; small results are printed
+  headlight attend --query q.npy --key k.npy --value v.npy --heads 8 --valid-lens 3,2 --out y.npy
+      cross-attention over the first 3 keys of sequence 0 and 2 of sequence 1
+  headlight attend --query x.npy --weights m.safetensors:h.0.attn --heads 12 --trace t.safetensors
+      a whole module with its projections, and every intermediate in a file
+  headlight attend --query x.npy --heads 4 --grad-out g.npy --grads grads.safetensors
+      gradients of sum(output * g)
+
+Arrays are .npy, .json (nested lists), .csv (2-D) or .safetensors (x.safetensors:NAME picks one).
+Order: scale, softcap, bias, masks, softmax. A query that may see nothing gives zeros.
+)";
+
+// Scores and what becomes of them, all kept at once: refused before they are asked for.
+void check_trace_memory(base::FileSystem& files, const AttendOptions& options,
+                        const AttendInputs& inputs) {
+  if (!options.trace) return;
+  const tensor::Shape& query = inputs.query.shape();
+  const auto heads = static_cast<double>(inputs.rank == 4 ? query[1] : options.heads.value_or(1));
+  const double scores = heads * static_cast<double>(query[0]) * static_cast<double>(query[-2]) *
+                        static_cast<double>(inputs.key.shape()[-2]);
+  base::check_memory(files, (options.softcap > 0 ? 5 : 4) * scores * sizeof(float), "--trace",
+                     *options.trace);
+}
+
+void write_files(Session& session, const AttendOptions& options, const AttendResult& result) {
+  const Uninterrupted files_are_written;
+  if (options.out) io::write_array(session.files, *options.out, result.output);
+  if (options.trace) io::write_safetensors(session.files, *options.trace, result.trace);
+  if (options.grads) io::write_safetensors(session.files, *options.grads, result.gradients);
+}
+
+void say_what_was_written(const AttendOptions& options, const AttendResult& result) {
+  if (options.out) print_line(*options.out + ": " + result.output.shape().text());
+  if (options.trace) {
+    print_line(*options.trace + ": " + std::to_string(result.trace.size()) + " tensors");
+  }
+  if (options.grads) {
+    print_line(*options.grads + ": " + std::to_string(result.gradients.size()) + " gradients");
+  }
+}
+
+void run_attend(Session& session) {
+  const AttendOptions options = read_attend_options(session.arguments);
+  check_outputs(session.files, session.arguments,
+                {.inputs = {"query", "key", "value", "weights", "past", "valid-lens", "keep-mask",
+                            "forbid-mask", "bias", "head-gates", "grad-out"},
+                 .outputs = {"out", "trace", "grads"}});
+  const AttendInputs inputs = read_attend_inputs(session.files, options);
+  check_trace_memory(session.files, options, inputs);
+  base::ThreadPool threads(session.threads);
+  const AttendResult result = attend(threads, options, inputs);
+  write_files(session, options, result);
+  if (session.talkative) say_what_was_written(options, result);
+  if (session.json) {
+    print_array_json(session.output, "output", result.output);
+  } else if (!options.out) {
+    session.output.write(array_text("output", result.output, "--out"));
+  }
+}
+
+}  // namespace
+
+const Command kAttend = {"attend", "multi-head attention on your own arrays", kAttendExamples,
+                         kAttendOptions, run_attend};
+
+}  // namespace headlight::cli

@@ -1,0 +1,219 @@
+// `headlight bench`: this machine's limits and what the engine reaches of them.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include "apps/cli/bench/work.h"
+#include "apps/cli/program/arguments.h"
+#include "apps/cli/program/program.h"
+#include "headlight/io/io.h"
+#include "headlight/recipes/recipes.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr std::string_view kBenchExamples =
+    R"(  headlight bench --quick
+      limits, matrix products and attention in a few seconds
+  headlight bench --only attention --json > bench.json
+      only what is called attention-...
+  headlight bench --only limits --simd avx2 --threads 1
+      what one core can do without AVX-512
+
+The limit is the highest of the probes before, between and after the work, in the same run. Causal attention counts half the
+square, a backward twice its forward; decoding is a share of the read limit. Shapes: rows x depth x columns; batch x
+tokens x width x heads; batch x tokens of a training step.
+)";
+
+constexpr Option kBenchOptions[] = {
+    {"quick", "", "fewer repeats: under 20 seconds"},
+    {"only", "NAME", "one kind of work: limits, matmul, attention, train, decode, or a full name"},
+};
+
+struct Effort {
+  int rounds;
+  size_t read_floats;
+};
+constexpr Effort kThorough = {20, size_t{1} << 28};
+constexpr Effort kQuick = {3, size_t{1} << 27};
+// Shorter work is repeated within a timing, so that it is measured as it goes on, not as it starts.
+constexpr double kShortestTiming = 40e-3;
+
+struct Limits {
+  double operations = 0;  // per second
+  double bytes = 0;       // per second
+
+  void probe_operations(const kernels::Execution& execution) {
+    operations = std::max(operations, kernels::multiply_add_limit(execution));
+  }
+  void probe_bytes(const kernels::Execution& execution, const tensor::Tensor& memory) {
+    const auto size = static_cast<size_t>(memory.elements());
+    bytes = std::max(bytes, kernels::read_limit(execution, {memory.data<float>(), size}));
+  }
+};
+
+struct Measured {
+  std::string name;
+  Work work;
+  int calls = 1;  // per timing
+  std::vector<double> seconds = {};
+
+  double best() const { return *std::min_element(seconds.begin(), seconds.end()); }
+  double median() const {
+    std::vector<double> sorted = seconds;
+    std::sort(sorted.begin(), sorted.end());
+    const size_t middle = sorted.size() / 2;
+    return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  }
+  double rate() const { return work.operations / median(); }
+  // Of what bounds the work, when it takes this long.
+  double share(double seconds_taken, const Limits& limits) const;
+};
+
+double Measured::share(double seconds_taken, const Limits& limits) const {
+  return work.bytes > 0 ? work.bytes / seconds_taken / limits.bytes
+                        : work.operations / seconds_taken / limits.operations;
+}
+
+double seconds_of(const Measured& measured) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int call = 0; call < measured.calls; ++call) measured.work.run();
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  return elapsed.count() / measured.calls;
+}
+
+bool is_called(std::string_view name, std::string_view asked) {
+  return name == asked || (name.starts_with(asked) && name.substr(asked.size()).starts_with('-'));
+}
+
+// Cases that --only leaves, all when it is not given.
+std::vector<WorkCase> chosen_cases(const Arguments& arguments) {
+  std::vector<WorkCase> cases = bench_cases();
+  const auto asked = arguments.text("only");
+  if (!asked) return cases;
+  std::vector<std::string_view> names = {"limits", "matmul", "attention", "train", "decode"};
+  for (const WorkCase& entry : cases) names.push_back(entry.name);
+  const bool is_known =
+      std::ranges::any_of(names, [&](std::string_view name) { return is_called(name, *asked); });
+  if (!is_known) {
+    throw base::Error(
+        base::ErrorKind::usage, arguments.source("only"), io::in_quotes(*asked),
+        "no work is called so; the nearest is " + std::string(nearest(*asked, names)));
+  }
+  std::erase_if(cases, [&](const WorkCase& entry) { return !is_called(entry.name, *asked); });
+  return cases;
+}
+
+std::vector<Measured> prepare(const std::vector<WorkCase>& cases,
+                              const kernels::Execution& execution, uint64_t seed) {
+  std::vector<Measured> all;
+  for (const WorkCase& entry : cases) {
+    Measured& measured =
+        all.emplace_back(Measured{.name = entry.name, .work = entry.make(execution, seed)});
+    seconds_of(measured);  // the first call takes memory from the system
+    const double seconds = seconds_of(measured);
+    measured.calls = static_cast<int>(std::max(1.0, std::ceil(kShortestTiming / seconds)));
+  }
+  return all;
+}
+
+// Rounds of everything, so that a slow minute of the machine falls on all alike.
+Limits measure(const Effort& effort, const kernels::Execution& execution, bool talkative,
+               std::vector<Measured>& all) {
+  const tensor::Tensor memory = tensor::Tensor::zeros(execution.arena, tensor::DType::f32,
+                                                      {static_cast<int64_t>(effort.read_floats)});
+  Limits limits;
+  limits.probe_operations(execution);
+  limits.probe_bytes(execution, memory);
+  for (int round = 1; round <= effort.rounds && !all.empty(); ++round) {
+    if (talkative)
+      print_progress("round " + std::to_string(round) + " of " + std::to_string(effort.rounds));
+    for (Measured& measured : all) measured.seconds.push_back(seconds_of(measured));
+    limits.probe_operations(execution);
+  }
+  if (talkative) print_progress("");
+  limits.probe_bytes(execution, memory);
+  return limits;
+}
+
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+std::string table(const Limits& limits, const std::vector<Measured>& all, int threads) {
+  std::string text = "machine  " + cpu_model() + ", " + std::to_string(threads) + " threads, " +
+                     kernels::simd_target() + ", headlight " HEADLIGHT_VERSION "\n";
+  text += "limit    " + fixed_text(limits.operations / 1e9, 1) + " GFLOP/s multiply-add, " +
+          fixed_text(limits.bytes / 1e9, 1) + " GB/s read\n";
+  if (all.empty()) return text;
+  const auto add_row = [&text](std::initializer_list<std::string> cells) {
+    std::string name = *cells.begin();
+    name.resize(48, ' ');
+    text += name;
+    for (auto cell = std::next(cells.begin()); cell != cells.end(); ++cell) {
+      text.append(cell->size() < 11 ? 11 - cell->size() : 1, ' ').append(*cell);
+    }
+    text += '\n';
+  };
+  text += '\n';
+  add_row({"work", "median ms", "best ms", "GFLOP/s", "of limit"});
+  for (const Measured& measured : all) {
+    add_row({measured.name, fixed_text(measured.median() * 1e3, 3),
+             fixed_text(measured.best() * 1e3, 3), fixed_text(measured.rate() / 1e9, 1),
+             fixed_text(100 * measured.share(measured.median(), limits), 1) +
+                 (measured.work.bytes > 0 ? " % read" : " %")});
+  }
+  return text;
+}
+
+io::Json document(const Limits& limits, const std::vector<Measured>& all, int threads) {
+  using Object = io::Json::Object;
+  io::Json::Array work;
+  for (const Measured& measured : all) {
+    work.emplace_back(Object{{"name", measured.name},
+                             {"operations", measured.work.operations},
+                             {"timings", measured.seconds.size()},
+                             {"median_seconds", measured.median()},
+                             {"best_seconds", measured.best()},
+                             {"gflops", measured.rate() / 1e9},
+                             {"share", measured.share(measured.median(), limits)},
+                             {"best_share", measured.share(measured.best(), limits)},
+                             {"bound", measured.work.bytes > 0 ? "read" : "multiply_add"}});
+  }
+  return Object{{"machine", Object{{"cpu", cpu_model()},
+                                   {"cores", base::ThreadPool::available_cores()},
+                                   {"threads", threads},
+                                   {"simd", kernels::simd_target()}}},
+                {"version", HEADLIGHT_VERSION},
+                {"limits", Object{{"multiply_add_gflops", limits.operations / 1e9},
+                                  {"read_gb_per_second", limits.bytes / 1e9}}},
+                {"work", std::move(work)}};
+}
+
+void run_bench(Session& session) {
+  const std::vector<WorkCase> cases = chosen_cases(session.arguments);
+  const Effort& effort = session.arguments.has("quick") ? kQuick : kThorough;
+  base::ThreadPool threads(session.threads);
+  tensor::Arena arena;
+  const kernels::Execution execution{threads, arena};
+  std::vector<Measured> all = prepare(cases, execution, session.seed);
+  const Limits limits = measure(effort, execution, session.talkative, all);
+  session.output.write(session.json ? io::json_text(document(limits, all, threads.size())) + "\n"
+                                    : table(limits, all, threads.size()));
+}
+
+}  // namespace
+
+const Command kBench = {"bench", "this machine's limits and what the engine reaches of them",
+                        kBenchExamples, kBenchOptions, run_bench};
+
+}  // namespace headlight::cli

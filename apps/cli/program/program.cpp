@@ -1,0 +1,237 @@
+// From the command line to a command, and from an error to an exit code.
+#include "apps/cli/program/program.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <new>
+#include <optional>
+
+#include "apps/cli/program/arguments.h"
+#include "apps/cli/program/interruption.h"
+#include "headlight/io/io.h"
+#include "headlight/kernels/kernels.h"
+#include "headlight/narrate/narrate.h"
+#include "headlight/recipes/recipes.h"
+#include "headlight/text/text.h"
+
+namespace headlight::cli {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+constexpr std::array kCommands = {&kTrain, &kGenerate, &kTranslate, &kEvaluate, &kExplain, &kLesson,
+                                  &kEmbed, &kForward,  &kTokenize,  &kInfo,     &kAttend,  &kBench};
+
+// "en|tr|az|ko": as many as there are.
+const std::string& language_choices() {
+  static const std::string kChoices = [] {
+    std::string choices;
+    for (const std::string_view code : narrate::languages()) {
+      choices.append(choices.empty() ? "" : "|").append(code);
+    }
+    return choices;
+  }();
+  return kChoices;
+}
+
+const std::array<Option, 8>& options_everywhere() {
+  static const std::array<Option, 8> kEverywhere = {{
+      {"threads", "N", "threads to compute with (default: the cores this process may use)"},
+      {"seed", "N", "where random numbers start (default: 0; of explain and lesson: 1)"},
+      {"json", "", "print one JSON document"},
+      {"quiet", "", "nothing on standard error but errors"},
+      {"lang", language_choices(),
+       "language of explanations (default: a lesson's own; or else the locale's, or en)"},
+      {"simd", "NAME", "use no better instruction set: avx512, avx2, sse4, scalar"},
+      {"help", "", "show this"},
+      {"version", "", "show the version"},
+  }};
+  return kEverywhere;
+}
+
+constexpr int kFailed = 1;
+constexpr int kOutOfMemory = 4;
+struct ExitCode {
+  ErrorKind kind;
+  int code;
+};
+constexpr ExitCode kExitCodes[] = {{ErrorKind::usage, 2},
+                                   {ErrorKind::bad_input, 3},
+                                   {ErrorKind::out_of_memory, kOutOfMemory},
+                                   {ErrorKind::failed, kFailed}};
+
+std::string overview() {
+  std::string text =
+      "Headlight: train, run and look into multi-head-attention models on CPUs.\n"
+      "\n"
+      "  headlight                                               the first minute: a tiny model\n"
+      "                                                          learns, and shows how it works\n"
+      "  headlight train --task lm --data text.txt --out model   a GPT on your own text\n"
+      "  headlight generate model --prompt \"Once\"                what it writes\n"
+      "  headlight translate thrones --text \"When you play the game of thrones\"\n"
+      "                                                          a model that comes with it\n"
+      "  headlight COMMAND --help                                what it can do, examples first\n"
+      "\n"
+      "Usage: headlight COMMAND [OPTIONS]\n"
+      "\n"
+      "Commands:\n";
+  for (const Command* command : kCommands) {
+    std::string name = "  " + std::string(command->name);
+    name.resize(13, ' ');
+    text.append(name).append(command->summary).append("\n");
+  }
+  return text + "\nOptions of every command:\n" + option_table(options_everywhere()) +
+         "\nAn option --some-name can also be set by the variable HEADLIGHT_SOME_NAME; what is "
+         "typed\nwins.\n";
+}
+
+std::string help_of(const Command& command) {
+  std::string text = "headlight " + std::string(command.name) + ": ";
+  text.append(command.summary).append("\n\nExamples:\n").append(command.examples);
+  if (!command.options.empty()) {
+    text.append("\nOptions:\n").append(option_table(command.options));
+  }
+  return text.append("\nOptions of every command:\n").append(option_table(options_everywhere()));
+}
+
+const Command& command_called(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Command* command : kCommands) {
+    if (command->name == name) return *command;
+    names.push_back(command->name);
+  }
+  throw Error(
+      ErrorKind::usage, "unknown command", io::in_quotes(name),
+      "the nearest is " + std::string(nearest(name, names)) + "; `headlight --help` lists all");
+}
+
+// What is typed, taken apart.
+struct Request {
+  Arguments arguments;
+  const Command* command = nullptr;
+  std::vector<Option> known;
+};
+
+[[noreturn]] void refuse_word(const Command& command, const std::string& word) {
+  const Option& first =
+      command.options.empty() ? options_everywhere().front() : command.options.front();
+  std::string takes = command.operand.name.empty()
+                          ? "takes only options"
+                          : "takes one " + std::string(command.operand.name) + " and options";
+  takes += ", such as --" + std::string(first.name) + (first.value.empty() ? "" : " ");
+  throw Error(ErrorKind::usage, "unexpected argument", io::in_quotes(word),
+              std::string(command.name) + " " + takes.append(first.value));
+}
+
+// Options up to the end, with the operand among them.
+void read_operand(ArgumentParser& parser, Request& request) {
+  const Command& command = *request.command;
+  const std::string_view name = command.operand.name;
+  bool is_there = false;
+  while (const auto word = parser.next_word(request.arguments, request.known)) {
+    if (name.empty() || is_there) refuse_word(command, *word);
+    is_there = true;
+    request.arguments.set(in_small_letters(name), {*word, std::string(name)});
+  }
+  const bool asks = request.arguments.has("help") || request.arguments.has("version");
+  if (name.empty() || is_there || !command.operand.required || asks) return;
+  throw Error(ErrorKind::usage, std::string(name), "",
+              "is missing: headlight " + std::string(command.name) + " " + std::string(name) +
+                  "; `headlight " + std::string(command.name) + " --help` has examples");
+}
+
+Request read_request(std::span<char* const> words) {
+  Request request;
+  request.known.assign(options_everywhere().begin(), options_everywhere().end());
+  ArgumentParser parser(words);
+  std::optional<std::string> word = parser.next_word(request.arguments, request.known);
+  if (word == "help") {
+    request.arguments.set("help", {"", "help"});
+    word = parser.next_word(request.arguments, request.known);
+  }
+  if (!word) {
+    // The first minute, in any language and with any seed; it is to be read, not to be parsed.
+    const bool asks = request.arguments.has("help") || request.arguments.has("version");
+    if (asks || !request.arguments.has("json")) return request;
+    throw Error(ErrorKind::usage, "command", "", "is missing; `headlight --help` lists all");
+  }
+  request.command = &command_called(*word);
+  request.arguments.set_command(request.command->name);
+  request.known.insert(request.known.begin(), request.command->options.begin(),
+                       request.command->options.end());
+  read_operand(parser, request);
+  return request;
+}
+
+void run_command(Request& request, StandardOutput& output) {
+  Arguments& arguments = request.arguments;
+  // --json is --format json, where there are formats.
+  if (arguments.text("format") != "json") exclude(arguments, "format", "json");
+  const auto threads = arguments.integer("threads", {1, base::ThreadPool::kMaxThreads})
+                           .value_or(base::ThreadPool::available_cores());
+  const auto seed = arguments.integer("seed", {0, INT64_MAX}).value_or(0);
+  if (arguments.has("lang")) arguments.choice("lang", narrate::languages());
+  if (const auto simd = arguments.text("simd")) kernels::limit_simd(*simd);
+  recipes::FilesWithEmbedded files;
+  Session session{.arguments = arguments,
+                  .output = output,
+                  .files = files,
+                  .threads = static_cast<int>(threads),
+                  .seed = static_cast<uint64_t>(seed),
+                  .json = arguments.has("json"),
+                  .talkative = !arguments.has("quiet") && isatty(STDERR_FILENO) == 1};
+  request.command == nullptr ? run_first_minute(session) : request.command->run(session);
+}
+
+void serve(std::span<char* const> words) {
+  StandardOutput output;
+  Request request = read_request(words);
+  if (request.arguments.has("version")) {
+    output.write("headlight " HEADLIGHT_VERSION "\n");
+  } else if (request.arguments.has("help")) {
+    output.write(request.command == nullptr ? overview() : help_of(*request.command));
+  } else {
+    read_environment(request.arguments, request.known);
+    run_command(request, output);
+  }
+  output.flush();
+}
+
+int report(const char* message, int code) {
+  print_line("headlight: " + text::printable(message));
+  return code;
+}
+
+int exit_code(ErrorKind kind) {
+  for (const ExitCode& entry : kExitCodes) {
+    if (entry.kind == kind) return entry.code;
+  }
+  return kFailed;
+}
+
+}  // namespace
+
+recipes::LoadedModel load_model(const Session& session) {
+  return recipes::load_named_model(session.files, session.arguments.text("model").value());
+}
+
+int run_program(int argc, char** argv) {
+  prepare_process();
+  try {
+    serve(std::span(argv, static_cast<size_t>(argc)).subspan(argc > 0 ? 1 : 0));
+    return 0;
+  } catch (const Error& error) {
+    return report(error.what(), exit_code(error.kind()));
+  } catch (const ReaderGone&) {
+    return kFailed;
+  } catch (const std::bad_alloc&) {
+    print_line("headlight: memory: there is not enough");
+    return kOutOfMemory;
+  } catch (const std::exception& error) {
+    return report(Error(ErrorKind::failed, "internal error", "", error.what()).what(), kFailed);
+  }
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,66 @@
+// The program: its commands, its settings, its exit codes.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "apps/cli/program/arguments.h"
+#include "apps/cli/program/output.h"
+#include "headlight/base/base.h"
+
+namespace headlight::cli {
+
+// What every command is given.
+struct Session {
+  Arguments& arguments;  // options that exclude each other are settled by the command
+  StandardOutput& output;
+  base::FileSystem& files;
+  int threads = 1;
+  uint64_t seed = 0;
+  bool json = false;
+  bool talkative = false;  // somebody reads standard error at a terminal and has not said --quiet
+};
+
+// The word that a command takes besides options, e.g. MODEL. Its value is that of the option of the
+// same name in small letters, which has no dashes before it: arguments.text("model").
+struct Operand {
+  std::string_view name = {};  // "MODEL"; empty: the command takes none
+  bool required = true;
+};
+
+// The file or folder of each command defines one of these; program.cpp lists them.
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view examples;  // help begins with them
+  std::span<const Option> options;
+  void (*run)(Session& session);
+  Operand operand = {};
+};
+extern const Command kAttend;
+extern const Command kTrain;
+extern const Command kEvaluate;
+extern const Command kBench;
+extern const Command kTokenize;
+extern const Command kForward;
+extern const Command kInfo;
+extern const Command kGenerate;
+extern const Command kTranslate;
+extern const Command kEmbed;
+extern const Command kExplain;
+extern const Command kLesson;
+
+// The first minute, when nothing is asked of the program: three sentences and a tiny model that
+// does not know them; it learns them before one's eyes, its heads are drawn, and the whole walk is
+// written as a page in the user's cache folder (or, without one, in a fresh folder among temporary
+// files), which is opened where there is a desktop. Asks nothing, and takes a few seconds.
+void run_first_minute(Session& session);
+
+// The model that the command's operand MODEL names.
+recipes::LoadedModel load_model(const Session& session);
+
+// Never throws; returns the exit code.
+int run_program(int argc, char** argv);
+
+}  // namespace headlight::cli
