@@ -47,7 +47,7 @@ nn::TransformerStack layers_of(const BertConfig& config) {
   return {std::move(blocks), std::nullopt, "encoder"};
 }
 
-nn::LayerNormOptions norm_options(const BertConfig& config, std::string place) {
+nn::NormOptions norm_options(const BertConfig& config, std::string place) {
   return {.width = config.hidden_size, .epsilon = config.layer_norm_eps, .place = std::move(place)};
 }
 
@@ -75,7 +75,7 @@ Bert::Bert(const BertConfig& config)
   masked_words_.emplace(MaskedWords{
       .transform = nn::Linear(name + "transform.dense",
                               {.inputs = width, .outputs = width, .activation = config.activation}),
-      .norm = nn::LayerNorm(name + "transform.LayerNorm", norm_options(config, "prediction.norm")),
+      .norm = nn::Norm(name + "transform.LayerNorm", norm_options(config, "prediction.norm")),
       .output =
           nn::OutputLayer(embedding_.parameters().front(),
                           std::make_shared<nn::Parameter>(

@@ -71,7 +71,7 @@ class Bert : public Model {
   // dense, activation and norm before the words' output layer
   struct MaskedWords {
     nn::Linear transform;
-    nn::LayerNorm norm;
+    nn::Norm norm;
     nn::OutputLayer output;
   };
   const MaskedWords& masked_words() const;
@@ -80,7 +80,7 @@ class Bert : public Model {
   BertConfig config_;
   nn::SequenceEmbedding embedding_;
   nn::Embedding segments_;
-  nn::LayerNorm embedding_norm_;
+  nn::Norm embedding_norm_;
   nn::TransformerStack layers_;
   std::optional<nn::Linear> pooler_;
   std::optional<MaskedWords> masked_words_;

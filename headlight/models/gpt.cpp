@@ -45,10 +45,10 @@ nn::TransformerStack layers_of(const GptConfig& config) {
   for (int64_t layer = 0; layer < config.n_layer; ++layer) {
     blocks.push_back(block_of(config, layer));
   }
-  const nn::LayerNorm norm(config.prefix + "ln_f", {.width = config.n_embd,
-                                                    .bias = config.bias,
-                                                    .epsilon = config.layer_norm_epsilon,
-                                                    .place = "decoder.norm"});
+  const nn::Norm norm(config.prefix + "ln_f", {.width = config.n_embd,
+                                               .bias = config.bias,
+                                               .epsilon = config.layer_norm_epsilon,
+                                               .place = "decoder.norm"});
   return {std::move(blocks), norm, "decoder"};
 }
 

@@ -55,9 +55,9 @@ struct Parts {
   // BERT's own: what is added to embeddings, the norm after them, and the layer and norm before the
   // output.
   const nn::Embedding* segments = nullptr;
-  const nn::LayerNorm* embedding_norm = nullptr;
+  const nn::Norm* embedding_norm = nullptr;
   const nn::Linear* transform = nullptr;
-  const nn::LayerNorm* transform_norm = nullptr;
+  const nn::Norm* transform_norm = nullptr;
 };
 
 class Model {

@@ -84,11 +84,11 @@ nn::TransformerStack layers_of(const Seq2SeqConfig& config, const Side& side) {
   for (int64_t layer = 0; layer < side.layers; ++layer) {
     blocks.push_back(block_of(config, side, layer));
   }
-  std::optional<nn::LayerNorm> norm;
+  std::optional<nn::Norm> norm;
   if (config.final_layer_norm) {
-    norm.emplace(side.name + ".layer_norm", nn::LayerNormOptions{.width = config.d_model,
-                                                                 .epsilon = config.layer_norm_eps,
-                                                                 .place = side.name + ".norm"});
+    norm.emplace(side.name + ".layer_norm", nn::NormOptions{.width = config.d_model,
+                                                            .epsilon = config.layer_norm_eps,
+                                                            .place = side.name + ".norm"});
   }
   return {std::move(blocks), std::move(norm), side.name};
 }

@@ -227,7 +227,10 @@ autograd::PositionBias MultiHeadAttention::position_bias(Context& context) const
   }
   if (!bias.table) return {};
   Value table = bias.table->value();
-  if (!bias.columns.empty()) table = take_heads(context, table, table.size(1), bias.columns);
+  if (!bias.columns.empty()) {
+    table = take_heads(context, table, table.size(1), bias.columns);
+    autograd::observe(context, options_.place, "position_bias_table", table);
+  }
   return {.kind = autograd::PositionBiasKind::buckets,
           .coefficients = table,
           .bidirectional = bias.bidirectional,

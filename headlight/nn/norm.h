@@ -45,6 +45,5 @@ class Norm {
 };
 
 using LayerNorm = Norm;
-using LayerNormOptions = NormOptions;
 
 }  // namespace headlight::nn

@@ -173,11 +173,21 @@ Residual TransformerBlock::sequential(Context& context, const Residual& before, 
   autograd::observe(context, options_.place, "residual_in", x.sum);
   Value branch = attend_self(context, x.normalized, call, cache);
   if (cross_) {
-    x = Residual{x.sum, branch}.normalized(context, cross_norms_.norm);
+    x = added(context, {x.sum, branch}, cross_norms_.norm, "residual_after_self");
     branch = attend_cross(context, x.normalized, call, cache);
   }
-  x = Residual{x.sum, branch}.normalized(context, feed_forward_norms_.norm);
+  x = added(context, {x.sum, branch}, feed_forward_norms_.norm,
+            cross_ ? "residual_after_cross" : "residual_after_self");
   return {x.sum, feed(context, x.normalized)};
+}
+
+// A sum without a norm, which would show it as its input, has a name of its own.
+autograd::ResidualNorm TransformerBlock::added(Context& context, const Residual& x,
+                                               const std::optional<Norm>& norm,
+                                               const char* name) const {
+  autograd::ResidualNorm sum = x.normalized(context, norm);
+  if (!norm) autograd::observe(context, options_.place, name, sum.sum);
+  return sum;
 }
 
 // x + self(norm(x)) + feed_forward(norm(x)).
@@ -188,7 +198,9 @@ Residual TransformerBlock::parallel(Context& context, const Residual& before, co
   const Value attended = attend_self(context, x.normalized, call, cache);
   const std::optional<Norm>& own = feed_forward_norms_.norm;
   const Value fed = feed(context, own ? own->forward(context, x.sum) : x.normalized);
-  return {x.sum, autograd::add(context, attended, fed)};
+  const Value both = autograd::add(context, attended, fed);
+  autograd::observe(context, options_.place, "sublayer_sum", both);
+  return {x.sum, both};
 }
 
 // norm(x + sublayer(x)) for each sublayer.
@@ -196,13 +208,15 @@ Residual TransformerBlock::post_norm(Context& context, const Residual& before, c
                                      LayerCache* cache) const {
   Value x = before.total(context);
   autograd::observe(context, options_.place, "residual_in", x);
-  const auto add = [&context, &x](const Value& branch, const std::optional<Norm>& norm) {
-    x = Residual{x, branch}.normalized(context, norm).normalized;
-  };
-  add(attend_self(context, x, call, cache), self_norms_.norm);
-  if (cross_) add(attend_cross(context, x, call, cache), cross_norms_.norm);
-  add(feed(context, x), feed_forward_norms_.norm);
-  return {x};
+  x = added(context, {x, attend_self(context, x, call, cache)}, self_norms_.norm,
+            "residual_after_self")
+          .normalized;
+  if (cross_) {
+    x = added(context, {x, attend_cross(context, x, call, cache)}, cross_norms_.norm,
+              "residual_after_cross")
+            .normalized;
+  }
+  return {Residual{x, feed(context, x)}.normalized(context, feed_forward_norms_.norm).normalized};
 }
 
 Value TransformerBlock::attend_self(Context& context, const Value& x, const Call& call,

@@ -95,7 +95,8 @@ struct Residual {
 };
 
 // An observer may want "<place>." residual_in and residual_out, self.*, cross.*, ffn.* and, in the
-// order in which they compute, norm_1.*, norm_2.*, ...
+// order in which they compute, norm_1.*, norm_2.*, ... Where no norm shows them as its input:
+// residual_after_self, residual_after_cross; in parallel blocks sublayer_sum, what both add.
 class TransformerBlock {
  public:
   // Throws Error(bad_input) for options that do not go together.
@@ -133,6 +134,8 @@ class TransformerBlock {
                       LayerCache* cache) const;
   Residual parallel(Context& context, const Residual& before, const Call& call,
                     LayerCache* cache) const;
+  autograd::ResidualNorm added(Context& context, const Residual& x, const std::optional<Norm>& norm,
+                               const char* name) const;
   Residual post_norm(Context& context, const Residual& before, const Call& call,
                      LayerCache* cache) const;
   Value attend_self(Context& context, const Value& x, const Call& call, LayerCache* cache) const;

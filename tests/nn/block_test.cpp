@@ -250,6 +250,32 @@ TEST_F(Block, norms_are_numbered_in_the_order_in_which_they_compute) {
   EXPECT_TRUE(same_bits(seen.at("decoder.0.norm_2.input"), seen.at("decoder.0.residual_in")));
 }
 
+TEST_F(Block, sums_that_no_norm_shows_have_names) {
+  TransformerBlockOptions options = plain_decoder();
+  const auto look = [&options, this] {
+    Context context = inference_context();
+    Keeper keeper;
+    context.observer = &keeper;
+    drawn_block(options).forward(context, {random_leaf({1, 3, 12}, 1)}, {});
+    return keeper.seen;
+  };
+  EXPECT_FALSE(look().contains("decoder.0.residual_after_self"));
+  options.names.feed_forward_norm.clear();
+  std::map<std::string, Tensor> seen = look();
+  Context context = inference_context();
+  const auto sum = [&](const char* a, const char* b) {
+    return autograd::add(context, Value::leaf(seen.at(a)), Value::leaf(seen.at(b))).data();
+  };
+  EXPECT_TRUE(same_bits(seen.at("decoder.0.residual_after_self"),
+                        sum("decoder.0.residual_in", "decoder.0.self.output")));
+  options.order = SublayerOrder::parallel;
+  seen = look();
+  EXPECT_TRUE(same_bits(seen.at("decoder.0.sublayer_sum"),
+                        sum("decoder.0.self.output", "decoder.0.ffn.output")));
+  EXPECT_TRUE(same_bits(seen.at("decoder.0.residual_out"),
+                        sum("decoder.0.sublayer_sum", "decoder.0.residual_in")));
+}
+
 TEST_F(Block, parameters_are_in_the_order_of_the_sublayers) {
   const auto names = [](const TransformerBlockOptions& options) {
     std::vector<std::string> all;
@@ -266,38 +292,6 @@ TEST_F(Block, parameters_are_in_the_order_of_the_sublayers) {
             (std::vector<std::string>{"self_norm.weight", "self.q.weight", "self.k.weight",
                                       "self.v.weight", "self.o.weight", "self_output_norm.weight",
                                       "feed_forward_norm.weight", "up.weight", "down.weight"}));
-}
-
-TEST_F(Block, a_stack_has_a_shared_table_once_and_all_layers_teach_it) {
-  TransformerBlockOptions options = plain_decoder();
-  options.position_bias = {.table = std::make_shared<Parameter>("table", Shape{6, 2}),
-                           .bidirectional = false,
-                           .max_distance = 8};
-  std::vector<TransformerBlock> blocks;
-  for (const char* name : {"first", "second"}) {
-    options.names.self = options.names.self.with_prefix(name);
-    blocks.push_back(drawn_block(options));
-  }
-  const TransformerStack stack(blocks, std::nullopt, "decoder");
-  int tables = 0;
-  for (const ParameterHandle& parameter : stack.parameters()) {
-    if (parameter->name() == "table") ++tables;
-  }
-  EXPECT_EQ(tables, 1);
-
-  // Its gradient is what each layer alone would give it.
-  const ParameterHandle table = options.position_bias.table;
-  const Value x = random_leaf({1, kRows, 12}, 1);
-  const Tensor d_output = random_leaf({1, kRows, 12}, 2).data();
-  Context context = recording_context();
-  const Value between = blocks[0].forward(context, {x}, {}).total(context);
-  tape_.backward(context, blocks[1].forward(context, {between}, {}).total(context), d_output);
-  const Tensor both = autograd::copy_of(context, table->grad());
-  table->clear_grad();
-  const Value detached = Value::leaf(between.data(), true);
-  tape_.backward(context, blocks[1].forward(context, {detached}, {}).total(context), d_output);
-  tape_.backward(context, blocks[0].forward(context, {x}, {}).total(context), detached.grad());
-  EXPECT_LE(distance(table->grad(), both), 1e-5F * largest(both));
 }
 
 TEST_F(Block, refuses_what_does_not_go_together) {

@@ -81,7 +81,7 @@ void add_eight_heads(LessonRoom& room, std::vector<ShownStep>& steps) {
   nn::draw_xavier_uniform(attention.parameters(), room.seed);
   const Value x = Value::leaf(drawn_numbers({1, 3, kWidth}, room.seed, "x"));
   const Value output = attention.forward(context, x);
-  const nn::LayerNorm norm("norm", {.width = kWidth, .place = "norm"});
+  const nn::Norm norm("norm", {.width = kWidth, .place = "norm"});
   norm.forward(context, autograd::add(context, output, x));
 
   ShownStep& heads = steps.emplace_back(lesson_step(room, "steps", 9));
