@@ -218,6 +218,20 @@ TEST_F(Block, has_the_same_bits_with_an_observer_and_a_tape) {
   }
 }
 
+TEST_F(Block, a_plain_one_records_seven_operations) {
+  TransformerBlockOptions options = plain_decoder();
+  options.names.self = fused_names();
+  const TransformerBlock block = drawn_block(options);
+  const Value x = random_leaf({1, kRows, options.width}, 1);
+  Context context = recording_context();
+  // Norm, projections, attention, output, sum and norm, two feed-forward layers.
+  const Residual first = block.forward(context, {x}, {});
+  EXPECT_EQ(tape_.size(), 7U);
+  block.forward(context, first, {});  // its first norm adds what is left to add
+  EXPECT_EQ(tape_.size(), 14U);
+  tape_.clear();
+}
+
 TEST_F(Block, norms_are_numbered_in_the_order_in_which_they_compute) {
   const auto inputs = [this](const TransformerBlockOptions& options) {
     Context context = inference_context();
