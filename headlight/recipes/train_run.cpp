@@ -112,7 +112,7 @@ TrainRun::TrainRun(base::ThreadPool& threads, base::FileSystem& files, const Tra
     check_not_past(checkpoints_, request, settings_.max_iters);
   }
   check_writable(files_, folder_);
-  setup_ = make_train_setup(files_, settings_);
+  setup_ = make_train_setup(files_, settings_, request.values);
   if (before) check_data(*before, setup_, request);
 }
 

@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "headlight/recipes/embedded.h"
-#include "headlight/recipes/task_models.h"
-#include "headlight/recipes/typed_words.h"
+#include "headlight/recipes/starting_model.h"
 
 namespace headlight::recipes {
 namespace {
@@ -14,124 +12,8 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr int64_t kHeldOutCases = 500;     // of each kind, for the validation loss
-constexpr int64_t kShortestContext = 256;  // of encoder-decoders: room for longer sentences
+constexpr int64_t kHeldOutCases = 500;  // of each kind, for the validation loss
 constexpr size_t kSamples = 3;
-
-nn::Activation activation_of(const std::string& name) {
-  if (name == "relu") return nn::Activation::relu;
-  return name == "gelu" ? nn::Activation::gelu : nn::Activation::gelu_tanh;
-}
-
-// Weights, gradients and two moments, and what a step on `tokens` tokens holds for going backwards.
-void check_training_memory(base::FileSystem& files, const models::ModelPlan& plan, int64_t tokens) {
-  const double numbers = 4 * static_cast<double>(plan.parameters) +
-                         static_cast<double>(plan.tables) +
-                         static_cast<double>(plan.activations) * static_cast<double>(tokens);
-  base::check_memory(files, numbers * sizeof(float), "train",
-                     std::to_string(plan.parameters) + " parameters");
-}
-
-text::Tokenizer tokenizer_for(base::FileSystem& files, const TrainSettings& settings,
-                              const std::vector<std::string_view>& training,
-                              const std::vector<std::string_view>& all,
-                              const std::vector<std::string>& special) {
-  const std::string& kind = settings.tokenizer;
-  if (!settings.init.empty())
-    return text::load_tokenizer(files, model_folder(files, settings.init));
-  if (kind == "char") return text::char_tokenizer(all, special);
-  if (kind == "word") return text::word_tokenizer(training, text::sequence_tokens());
-  if (kind.starts_with("bpe:")) {
-    const int64_t size = integer_of("tokenizer", kind.substr(4), {0, INT64_MAX});
-    std::vector<std::string> tokens = special;
-    if (tokens.empty()) tokens.push_back("<|endoftext|>");
-    return text::train_bpe(training, {.vocabulary_size = size, .special = tokens});
-  }
-  if (kind == "gpt2" && !base::exists(files, kind)) {
-    throw Error(ErrorKind::bad_input, "tokenizer", kind,
-                "its files are not part of this program; give the folder that holds vocab.json and "
-                "merges.txt, or train one with bpe:8000");
-  }
-  if (!base::exists(files, kind)) {
-    constexpr std::array<std::string_view, 4> kKinds = {"char", "word", "bpe:8000", "gpt2"};
-    throw Error(ErrorKind::bad_input, "tokenizer", kind,
-                "is no folder and none of char, word, bpe:N, gpt2; the nearest is " +
-                    std::string(base::nearest(kind, kKinds)));
-  }
-  return text::load_tokenizer(files, kind);
-}
-
-// The model of --init, which must read what the tokenizer gives.
-std::unique_ptr<models::Model> initial_model(base::FileSystem& files, const TrainSettings& settings,
-                                             const text::Tokenizer& tokenizer) {
-  std::unique_ptr<models::Model> model =
-      models::load_model(files, model_folder(files, settings.init));
-  check_task_model(settings.task, *model, settings.init, "trains");
-  const int64_t ids = std::min(model->vocab_size(), model->source_vocab_size());
-  if (tokenizer.size() > ids) {
-    throw Error(ErrorKind::bad_input, "model", settings.init,
-                "has " + std::to_string(ids) + " ids, the tokenizer " +
-                    std::to_string(tokenizer.size()) + " tokens");
-  }
-  return model;
-}
-
-models::ModelRequest request_of(const TrainSettings& s, const text::Tokenizer& tokenizer,
-                                int64_t block_size) {
-  const text::SpecialIds& ids = tokenizer.special();
-  models::ModelRequest request{
-      .vocab_size = tokenizer.size(),
-      .n_layer = s.n_layer,
-      .n_encoder_layer = s.n_encoder_layer,
-      .n_decoder_layer = s.n_decoder_layer,
-      .n_head = s.n_head,
-      .n_embd = s.n_embd,
-      .d_ff = s.d_ff,
-      .block_size = block_size,
-      .dropout = static_cast<float>(s.dropout),
-      .bias = s.bias,
-      .tie_embeddings = s.tie_embeddings,
-      .pre_norm = s.norm == "pre",
-      .learned_positions = s.positions == "learned",
-      .activation = activation_of(s.activation),
-      .special_ids = {.padding = ids.pad, .begin = ids.bos, .end = ids.eos}};
-  const bool translates = models_of_task(s.task).capability == &models::Capabilities::translates;
-  if (translates) request.special_ids.decoder_start = ids.bos;
-  return request;
-}
-
-// With its first weights, for batches of `batch_tokens` tokens.
-std::unique_ptr<models::Model> fresh_model(base::FileSystem& files, const TrainSettings& s,
-                                           const models::ModelRequest& request,
-                                           int64_t batch_tokens) {
-  const models::ModelPlan plan =
-      models::known_architectures().plan(models_of_task(s.task).fresh_type, request);
-  check_training_memory(files, plan, batch_tokens);
-  std::unique_ptr<models::Model> model = plan.make();
-  model->draw(static_cast<uint64_t>(s.seed));
-  return model;
-}
-
-// For sequences of up to `longest` tokens, in batches of up to `batch_tokens` on either side.
-std::unique_ptr<models::Model> pair_model(base::FileSystem& files, const TrainSettings& s,
-                                          const text::Tokenizer& tokenizer, int64_t longest,
-                                          int64_t batch_tokens) {
-  if (s.block_size > 0 && longest > s.block_size) {
-    throw Error(ErrorKind::bad_input, "block_size", std::to_string(s.block_size),
-                "the longest sequence has " + std::to_string(longest) + " tokens");
-  }
-  if (s.init.empty()) {
-    const int64_t context = s.block_size > 0 ? s.block_size : std::max(kShortestContext, longest);
-    return fresh_model(files, s, request_of(s, tokenizer, context), batch_tokens);
-  }
-  std::unique_ptr<models::Model> model = initial_model(files, s, tokenizer);
-  if (longest > model->context_length()) {
-    throw Error(ErrorKind::bad_input, "model", s.init,
-                "reads " + std::to_string(model->context_length()) +
-                    " tokens, the longest sequence has " + std::to_string(longest));
-  }
-  return model;
-}
 
 std::string counts_text(int64_t training, int64_t validation) {
   return std::to_string(training) + " tokens to train on, " + std::to_string(validation) +
@@ -146,21 +28,23 @@ std::string sum_of(const Tokens& training, const Tokens& validation) {
   return sum.text();
 }
 
-TrainSetup lm_setup(base::FileSystem& files, const TrainSettings& s) {
+TrainSetup lm_setup(base::FileSystem& files, const TrainSettings& s, const GivenValues& values) {
   const std::string text = text::read_text(files, s.data, s.encoding);
   if (text.empty()) throw Error(ErrorKind::bad_input, "data", s.data, "is empty");
   const std::string other = s.valid.empty() ? "" : text::read_text(files, s.valid, s.encoding);
   data::TextSplit split{text, other};
   if (s.valid.empty()) split = data::split_text(text);
   TrainSetup setup;
-  setup.tokenizer = tokenizer_for(files, s, {split.train}, {split.train, split.valid}, {});
+  setup.tokenizer = starting_tokenizer(
+      files, s, {.training = {split.train}, .all = {split.train, split.valid}, .special = {}});
   int64_t block = s.block_size;
   if (!s.init.empty()) {
     setup.model = initial_model(files, s, *setup.tokenizer);
     const int64_t context = setup.model->context_length();
     if (block > context) {
       throw Error(ErrorKind::bad_input, "block_size", std::to_string(block),
-                  "the model of --init reads " + std::to_string(context) + " tokens");
+                  "the model of " + values.key_text("init") + " reads " + std::to_string(context) +
+                      " tokens");
     }
     if (block == 0) block = context;
   }
@@ -170,8 +54,8 @@ TrainSetup lm_setup(base::FileSystem& files, const TrainSettings& s) {
   data::ValidationWindows validation(data::tokenize(*setup.tokenizer, split.valid, valid_name),
                                      block, valid_name);
   if (!setup.model) {
-    setup.model = fresh_model(files, s, request_of(s, *setup.tokenizer, s.block_size),
-                              s.batch_size * s.block_size);
+    setup.model = fresh_model(files, s, *setup.tokenizer,
+                              {.context = s.block_size, .tokens = s.batch_size * s.block_size});
   }
   setup.data_text = counts_text(training.tokens().size(), validation.target_count());
   setup.data_sum = sum_of(training.tokens(), validation.tokens());
@@ -239,7 +123,8 @@ TrainSetup translate_setup(base::FileSystem& files, const TrainSettings& s) {
   std::vector<std::string_view> all = training_texts;
   for (const std::string_view text : both_sides(split.valid)) all.push_back(text);
   TrainSetup setup;
-  setup.tokenizer = tokenizer_for(files, s, training_texts, all, text::sequence_tokens());
+  setup.tokenizer = starting_tokenizer(
+      files, s, {.training = training_texts, .all = all, .special = text::sequence_tokens()});
   const text::Tokenizer& tokenizer = *setup.tokenizer;
   const std::string name = s.source.empty() ? s.data : s.source;
   data::PairSet training = data::encode_pairs(tokenizer, tokenizer, split.train, name);
@@ -278,9 +163,11 @@ TrainSetup generated_setup(base::FileSystem& files, const TrainSettings& s) {
 
 }  // namespace
 
-TrainSetup make_train_setup(base::FileSystem& files, const TrainSettings& settings) {
+TrainSetup make_train_setup(base::FileSystem& files, const TrainSettings& settings,
+                            const GivenValues& values) {
   if (settings.is_generated()) return generated_setup(files, settings);
-  return settings.task == "lm" ? lm_setup(files, settings) : translate_setup(files, settings);
+  return settings.task == "lm" ? lm_setup(files, settings, values)
+                               : translate_setup(files, settings);
 }
 
 train::TrainerOptions trainer_options(const TrainSettings& s, const models::Model& model) {

@@ -21,9 +21,11 @@ struct TrainSetup {
   std::string data_sum;             // changes when the tokens do
 };
 
-// Throws Error(bad_input) for data that the settings do not fit, Error(out_of_memory) before
-// anything large is made when the run needs more memory than there is.
-TrainSetup make_train_setup(base::FileSystem& files, const TrainSettings& settings);
+// `values`: how keys are written, for errors. Throws Error(bad_input) for data that the settings do
+// not fit, Error(out_of_memory) before anything large is made when the run needs more memory than
+// there is.
+TrainSetup make_train_setup(base::FileSystem& files, const TrainSettings& settings,
+                            const GivenValues& values = {});
 
 // How a run learns.
 train::TrainerOptions trainer_options(const TrainSettings& settings, const models::Model& model);

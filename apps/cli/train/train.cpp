@@ -32,9 +32,11 @@ constexpr Option kRunOptions[] = {
 };
 const std::vector<Option>& train_options() {
   static const std::vector<Option> all = [] {
-    std::vector<Option> options(std::begin(kRunOptions), std::end(kRunOptions));
-    for (const recipes::TrainKey& key : recipes::train_keys())
-      options.push_back({key.name, key.value, key.help});
+    const auto keys = recipes::train_keys();
+    std::vector<Option> options;
+    options.reserve(std::size(kRunOptions) + keys.size());  // before main(), so in one go
+    options.assign(std::begin(kRunOptions), std::end(kRunOptions));
+    for (const recipes::TrainKey& key : keys) options.push_back({key.name, key.value, key.help});
     return options;
   }();
   return all;
