@@ -47,9 +47,9 @@ void run_lesson(Session& session) {
   const Catalogue& catalogue =
       Catalogue::of(session.arguments.text("lang").value_or(lesson.language));
   base::ThreadPool threads(session.threads);
-  narrate::LessonRoom room{.catalogue = catalogue, .threads = threads};
-  if (session.arguments.has("seed")) room.seed = session.seed;
-  std::vector<ShownStep> steps = lesson.steps(room);
+  narrate::LessonOptions options{.catalogue = catalogue, .threads = threads};
+  if (session.arguments.has("seed")) options.seed = session.seed;
+  std::vector<ShownStep> steps = lesson.steps(options);
   if (wanted) {
     const auto last = steps.back().number;
     std::erase_if(steps, [&](const ShownStep& step) { return step.number != *wanted; });

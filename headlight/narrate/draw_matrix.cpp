@@ -55,27 +55,27 @@ std::string number_text(double value, int digits, std::chars_format format) {
 }
 
 // What holds for all numbers of a matrix.
-struct Manner {
-  std::chars_format format = std::chars_format::fixed;
+struct NumberFormat {
+  std::chars_format notation = std::chars_format::fixed;
   int asked = -1;  // digits
   int digits = 0;
   double largest = 0;
 };
 
-Manner manner_of(const tensor::Tensor& matrix, int digits) {
-  Manner manner{.asked = digits};
+NumberFormat number_format_of(const tensor::Tensor& matrix, int digits) {
+  NumberFormat format{.asked = digits};
   bool whole = true;
   for (int64_t i = 0; i < matrix.elements(); ++i) {
     const double value = number_at(matrix, i);
     if (!std::isfinite(value)) continue;
-    manner.largest = std::max(manner.largest, std::fabs(value));
+    format.largest = std::max(format.largest, std::fabs(value));
     whole = whole && value == std::floor(value) && std::fabs(value) < 1e6;
   }
-  if (whole) return manner;
-  const bool plain = manner.largest >= std::pow(10.0, 1 - digits) && manner.largest < 1e6;
-  manner.format = plain ? std::chars_format::fixed : std::chars_format::scientific;
-  manner.digits = plain ? digits : 2;
-  return manner;
+  if (whole) return format;
+  const bool plain = format.largest >= std::pow(10.0, 1 - digits) && format.largest < 1e6;
+  format.notation = plain ? std::chars_format::fixed : std::chars_format::scientific;
+  format.digits = plain ? digits : 2;
+  return format;
 }
 
 std::vector<int64_t> shown_of(int64_t count, int64_t most) {
@@ -122,8 +122,8 @@ class Drawing {
   std::string column_label(int64_t column) const { return label_of(labels_.columns, column, true); }
   std::string cell(int64_t row, int64_t column) const {
     if (row == kGap || column == kGap) return "…";
-    return number_text(number_at(matrix_, row * matrix_.size(1) + column), manner_.digits,
-                       manner_.format);
+    return number_text(number_at(matrix_, row * matrix_.size(1) + column), format_.digits,
+                       format_.notation);
   }
 
   // Fewer digits first, then fewer columns.
@@ -134,7 +134,7 @@ class Drawing {
       columns_ = shown_of(matrix_.size(1), std::max<int64_t>(most, 3));
       const int least = most == matrix_.size(1) ? std::min(digits, 2) : digits;
       for (int tried = digits; tried >= least; --tried) {
-        if (manner_.asked != tried) manner_ = manner_of(matrix_, tried);
+        if (format_.asked != tried) format_ = number_format_of(matrix_, tried);
         measure();
         if (margin_ + total_width() <= style_.width) return;
       }
@@ -175,7 +175,7 @@ class Drawing {
       const bool plain = !style_.colors || row == kGap || column == kGap;
       text +=
           plain ? shown
-                : inked(ink_of(number_at(matrix_, row * matrix_.size(1) + column), manner_.largest),
+                : inked(ink_of(number_at(matrix_, row * matrix_.size(1) + column), format_.largest),
                         shown);
     }
     if (!style_.colors) text.erase(text.find_last_not_of(' ') + 1);
@@ -187,7 +187,7 @@ class Drawing {
   const MatrixLabels& labels_;
   std::vector<int64_t> rows_;
   std::vector<int64_t> columns_;
-  Manner manner_;
+  NumberFormat format_;
   int64_t margin_ = 0;
   int64_t width_ = 1;
 };

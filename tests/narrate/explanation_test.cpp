@@ -139,11 +139,11 @@ TEST_F(NarrateTest, lessons_are_told_in_any_language_with_the_engines_numbers) {
   for (const Lesson& lesson : lessons()) {
     if (lesson.name == "nanogpt" || lesson.name == "from-scratch") continue;  // large
     for (const std::string_view language : languages()) {
-      LessonRoom room{.catalogue = Catalogue::of(language), .threads = threads_};
-      const std::vector<ShownStep> steps = lesson.steps(room);
-      const Json document = lesson_json(room.catalogue, lesson, steps);
+      LessonOptions options{.catalogue = Catalogue::of(language), .threads = threads_};
+      const std::vector<ShownStep> steps = lesson.steps(options);
+      const Json document = lesson_json(options.catalogue, lesson, steps);
       EXPECT_EQ(*document.find("language")->text(), language);
-      EXPECT_FALSE(lesson_text({}, room.catalogue, lesson, steps).empty());
+      EXPECT_FALSE(lesson_text({}, options.catalogue, lesson, steps).empty());
       EXPECT_GE(steps.size(), 6U) << lesson.name;
     }
   }

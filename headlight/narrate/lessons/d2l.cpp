@@ -31,19 +31,19 @@ ShownArray with_heads(ShownArray array) {
   return array;
 }
 
-void add_scoring(LessonRoom& room, std::vector<ShownStep>& steps) {
+void add_scoring(LessonOptions& options, std::vector<ShownStep>& steps) {
   constexpr int64_t kSmall = 4;
   tensor::Arena arena;
-  Sight dot, additive;
-  const Value query = Value::leaf(drawn_numbers({1, 2, kSmall}, room.seed, "query"));
-  const Value key = Value::leaf(drawn_numbers({1, 3, kSmall}, room.seed, "key"));
-  autograd::Context by_dot{.threads = room.threads, .arena = arena, .observer = &dot};
+  SeenTensors dot, additive;
+  const Value query = Value::leaf(drawn_numbers({1, 2, kSmall}, options.seed, "query"));
+  const Value key = Value::leaf(drawn_numbers({1, 3, kSmall}, options.seed, "key"));
+  autograd::Context by_dot{.threads = options.threads, .arena = arena, .observer = &dot};
   autograd::attention(by_dot, query, key, key);
-  autograd::Context by_sum{.threads = room.threads, .arena = arena, .observer = &additive};
+  autograd::Context by_sum{.threads = options.threads, .arena = arena, .observer = &additive};
   const nn::AdditiveAttention scoring({.query_width = kSmall, .key_width = kSmall, .hidden = 8});
-  nn::draw_xavier_uniform(scoring.parameters(), room.seed);
+  nn::draw_xavier_uniform(scoring.parameters(), options.seed);
   scoring.forward(by_sum, query, key, key);
-  ShownStep& step = steps.emplace_back(lesson_step(room, "d2l", 2));
+  ShownStep& step = steps.emplace_back(lesson_step(options, "d2l", 2));
   step.arrays = {{.name = "dot.weights", .title = "q · k / √D", .numbers = dot.at("weights")},
                  {.name = "additive.weights",
                   .title = "w_vᵀ tanh(W_q q + W_k k)",
@@ -51,14 +51,15 @@ void add_scoring(LessonRoom& room, std::vector<ShownStep>& steps) {
 }
 
 // How far the output moves when one head is silent, as a share of its length.
-ShownStep silent_heads(LessonRoom& room) {
+ShownStep silent_heads(LessonOptions& options) {
   tensor::Arena arena;
-  autograd::Context context{.threads = room.threads, .arena = arena};
-  nn::MultiHeadAttention attention = module_of(room.seed);
-  const Value x = Value::leaf(drawn_numbers({1, 4, kD2lWidth}, room.seed, "x"));
+  autograd::Context context{.threads = options.threads, .arena = arena};
+  nn::MultiHeadAttention attention = module_of(options.seed);
+  const Value x = Value::leaf(drawn_numbers({1, 4, kD2lWidth}, options.seed, "x"));
   const Tensor whole = attention.forward(context, x).data().contiguous();
-  ShownStep step = lesson_step(room, "d2l", 6);
-  ShownTable table{{{room.catalogue.text("label.head"), room.catalogue.text("label.change")}}};
+  ShownStep step = lesson_step(options, "d2l", 6);
+  ShownTable table{
+      {{options.catalogue.text("label.head"), options.catalogue.text("label.change")}}};
   for (int64_t head = 0; head < kD2lHeads; ++head) {
     std::vector<float> gates(kD2lHeads, 1.0F);
     gates[static_cast<size_t>(head)] = 0;
@@ -71,7 +72,7 @@ ShownStep silent_heads(LessonRoom& room) {
       length += before * before;
     }
     const double share = std::sqrt(moved / length);
-    table.lines.push_back({std::to_string(head), room.catalogue.number(share, 4)});
+    table.lines.push_back({std::to_string(head), options.catalogue.number(share, 4)});
     step.numbers.push_back({"change_without_head_" + std::to_string(head), share});
   }
   step.tables = {table};
@@ -80,36 +81,36 @@ ShownStep silent_heads(LessonRoom& room) {
 
 }  // namespace
 
-std::vector<ShownStep> d2l_lesson(LessonRoom& room) {
+std::vector<ShownStep> d2l_lesson(LessonOptions& options) {
   tensor::Arena arena;
-  Sight sight;
-  autograd::Context context{.threads = room.threads, .arena = arena, .observer = &sight};
-  const nn::MultiHeadAttention attention = module_of(room.seed);
+  SeenTensors seen;
+  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
+  const nn::MultiHeadAttention attention = module_of(options.seed);
   const Value queries = Value::leaf(ones_of({2, 4, kD2lWidth}));
   const Value pairs = Value::leaf(ones_of({2, 6, kD2lWidth}));
   const Tensor lengths = Tensor::of({2}, std::vector<int64_t>{3, 2});
   const Value output = attention.forward(context, queries, pairs, pairs, {.valid_lens = lengths});
 
   std::vector<ShownStep> steps;
-  ShownStep& model = steps.emplace_back(lesson_step(room, "d2l", 1));
+  ShownStep& model = steps.emplace_back(lesson_step(options, "d2l", 1));
   for (const nn::ParameterHandle& parameter : attention.parameters()) {
     model.arrays.push_back({.name = parameter->name(),
                             .title = parameter->name(),
                             .numbers = parameter->value().data()});
   }
-  add_scoring(room, steps);
-  ShownStep& split = steps.emplace_back(lesson_step(room, "d2l", 3));
+  add_scoring(options, steps);
+  ShownStep& split = steps.emplace_back(lesson_step(options, "d2l", 3));
   split.arrays = {
-      lesson_array(room, "projected_query", "projected_query", sight.at("projected_query")),
-      with_heads(lesson_array(room, "query", "query", sight.at("query")))};
+      lesson_array(options, "projected_query", "projected_query", seen.at("projected_query")),
+      with_heads(lesson_array(options, "query", "query", seen.at("query")))};
   split.slips = {"split"};
-  ShownStep& weights = steps.emplace_back(lesson_step(room, "d2l", 4));
-  weights.arrays = {with_heads(lesson_array(room, "weights", "weights", sight.at("weights")))};
-  ShownStep& merged = steps.emplace_back(lesson_step(room, "d2l", 5));
-  merged.arrays = {lesson_array(room, "concatenated", "concatenated", sight.at("concatenated")),
-                   lesson_array(room, "output", "self.output", output.data())};
+  ShownStep& weights = steps.emplace_back(lesson_step(options, "d2l", 4));
+  weights.arrays = {with_heads(lesson_array(options, "weights", "weights", seen.at("weights")))};
+  ShownStep& merged = steps.emplace_back(lesson_step(options, "d2l", 5));
+  merged.arrays = {lesson_array(options, "concatenated", "concatenated", seen.at("concatenated")),
+                   lesson_array(options, "output", "self.output", output.data())};
   merged.arrays.back().title = "[h_1 … h_5] W_o";
-  steps.push_back(silent_heads(room));
+  steps.push_back(silent_heads(options));
   return steps;
 }
 

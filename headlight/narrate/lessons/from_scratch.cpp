@@ -25,8 +25,8 @@ nn::MultiHeadAttentionOptions options_with(int64_t heads) {
 }
 
 // What the engine says of a width that cannot be divided.
-ShownStep divisibility(LessonRoom& room) {
-  ShownStep step = lesson_step(room, "from-scratch", 1);
+ShownStep divisibility(LessonOptions& options) {
+  ShownStep step = lesson_step(options, "from-scratch", 1);
   try {
     const nn::MultiHeadAttention impossible(options_with(5));
   } catch (const base::Error& error) {
@@ -36,49 +36,49 @@ ShownStep divisibility(LessonRoom& room) {
 }
 
 // A length-4 example: what is forbidden, the scores, and what is left of them.
-ShownStep small_mask(LessonRoom& room) {
+ShownStep small_mask(LessonOptions& options) {
   constexpr int64_t kSmall = 4;
   tensor::Arena arena;
-  Sight sight;
-  autograd::Context context{.threads = room.threads, .arena = arena, .observer = &sight};
-  const Value x = Value::leaf(drawn_numbers({1, kSmall, kSmall}, room.seed, "x"));
+  SeenTensors seen;
+  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
+  const Value x = Value::leaf(drawn_numbers({1, kSmall, kSmall}, options.seed, "x"));
   autograd::attention(context, x, x, x, {.causal = true});
   const Tensor forbidden = Tensor::zeros(tensor::DType::i64, {kSmall, kSmall});
   for (int64_t i = 0; i < kSmall; ++i) {
     for (int64_t j = i + 1; j < kSmall; ++j) forbidden.data<int64_t>()[i * kSmall + j] = 1;
   }
-  ShownStep step = lesson_step(room, "from-scratch", 4);
-  step.arrays = {lesson_array(room, "mask", "mask", forbidden),
-                 lesson_array(room, "scaled_scores", "scaled_scores", sight.at("scaled_scores")),
-                 lesson_array(room, "masked_scores", "masked_scores", sight.at("masked_scores")),
-                 lesson_array(room, "weights", "weights", sight.at("weights"))};
+  ShownStep step = lesson_step(options, "from-scratch", 4);
+  step.arrays = {lesson_array(options, "mask", "mask", forbidden),
+                 lesson_array(options, "scaled_scores", "scaled_scores", seen.at("scaled_scores")),
+                 lesson_array(options, "masked_scores", "masked_scores", seen.at("masked_scores")),
+                 lesson_array(options, "weights", "weights", seen.at("weights"))};
   step.slips = {"masking"};
   return step;
 }
 
 // One query and eight keys of width 512: the same scores with and without the scale.
-ShownStep saturation(LessonRoom& room) {
+ShownStep saturation(LessonOptions& options) {
   constexpr int64_t kKeys = 8;
   tensor::Arena arena;
-  const Value query = Value::leaf(drawn_numbers({1, 1, kScratchWidth}, room.seed, "query"));
-  const Value keys = Value::leaf(drawn_numbers({1, kKeys, kScratchWidth}, room.seed, "keys"));
-  ShownStep step = lesson_step(room, "from-scratch", 5);
-  const Catalogue& catalogue = room.catalogue;
+  const Value query = Value::leaf(drawn_numbers({1, 1, kScratchWidth}, options.seed, "query"));
+  const Value keys = Value::leaf(drawn_numbers({1, kKeys, kScratchWidth}, options.seed, "keys"));
+  ShownStep step = lesson_step(options, "from-scratch", 5);
+  const Catalogue& catalogue = options.catalogue;
   ShownTable table{{{"", catalogue.text("label.largest")}}};
   const auto attend = [&](bool scaled) {
-    Sight sight;
-    autograd::Context context{.threads = room.threads, .arena = arena, .observer = &sight};
+    SeenTensors seen;
+    autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
     const float scale = scaled ? 1 / std::sqrt(static_cast<float>(kScratchWidth)) : 1.0F;
     autograd::attention(context, query, keys, keys, {.scale = scale});
-    const Tensor weights = sight.at("weights").reshaped({1, kKeys});
+    const Tensor weights = seen.at("weights").reshaped({1, kKeys});
     const std::string name = scaled ? "scaled" : "unscaled";
     const std::string title = catalogue.text("label." + name);
     const float largest = *std::max_element(weights.data<float>(), weights.data<float>() + kKeys);
     step.arrays.push_back({.name = name + ".scores",
                            .title = title,
-                           .numbers = sight.at("scaled_scores").reshaped({1, kKeys}),
+                           .numbers = seen.at("scaled_scores").reshaped({1, kKeys}),
                            .digits = 2});
-    ShownArray shares = lesson_array(room, name + ".weights", "weights", weights);
+    ShownArray shares = lesson_array(options, name + ".weights", "weights", weights);
     step.arrays.push_back(shares);
     table.lines.push_back({title, catalogue.number(largest, 4)});
     step.numbers.push_back({name + "_largest_weight", largest});
@@ -92,33 +92,33 @@ ShownStep saturation(LessonRoom& room) {
 
 }  // namespace
 
-std::vector<ShownStep> from_scratch_lesson(LessonRoom& room) {
+std::vector<ShownStep> from_scratch_lesson(LessonOptions& options) {
   tensor::Arena arena;
-  Sight sight;
-  autograd::Context context{.threads = room.threads, .arena = arena, .observer = &sight};
+  SeenTensors seen;
+  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
   const nn::MultiHeadAttention attention(options_with(kScratchHeads));
-  nn::draw_xavier_uniform(attention.parameters(), room.seed);
-  const Value x = Value::leaf(drawn_numbers({kBatch, kLength, kScratchWidth}, room.seed, "x"));
+  nn::draw_xavier_uniform(attention.parameters(), options.seed);
+  const Value x = Value::leaf(drawn_numbers({kBatch, kLength, kScratchWidth}, options.seed, "x"));
   const Value output = attention.forward(context, x, {.causal = true});
   const auto array = [&](const char* name) {
-    ShownArray shown = lesson_array(room, name, name, sight.at(name));
+    ShownArray shown = lesson_array(options, name, name, seen.at(name));
     if (shown.numbers.rank() == 4) {
       shown.axes = {explain::Axis::batch, explain::Axis::head, explain::Axis::token,
                     explain::Axis::column};
     }
     return shown;
   };
-  std::vector<ShownStep> steps = {divisibility(room)};
-  ShownStep& split = steps.emplace_back(lesson_step(room, "from-scratch", 2));
+  std::vector<ShownStep> steps = {divisibility(options)};
+  ShownStep& split = steps.emplace_back(lesson_step(options, "from-scratch", 2));
   split.arrays = {array("projected_query"), array("query")};
   split.slips = {"split"};
-  steps.emplace_back(lesson_step(room, "from-scratch", 3)).arrays = {array("scores")};
-  steps.push_back(small_mask(room));
-  steps.push_back(saturation(room));
-  steps.emplace_back(lesson_step(room, "from-scratch", 6)).arrays = {array("weights")};
-  ShownStep& merged = steps.emplace_back(lesson_step(room, "from-scratch", 7));
+  steps.emplace_back(lesson_step(options, "from-scratch", 3)).arrays = {array("scores")};
+  steps.push_back(small_mask(options));
+  steps.push_back(saturation(options));
+  steps.emplace_back(lesson_step(options, "from-scratch", 6)).arrays = {array("weights")};
+  ShownStep& merged = steps.emplace_back(lesson_step(options, "from-scratch", 7));
   merged.arrays = {array("concatenated"),
-                   lesson_array(room, "output", "self.output", output.data())};
+                   lesson_array(options, "output", "self.output", output.data())};
   return steps;
 }
 

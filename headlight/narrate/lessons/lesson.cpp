@@ -7,11 +7,11 @@ namespace {
 
 constexpr int64_t kMostElements = 100'000;
 
-ShownStep step_with_key(const LessonRoom& room, const std::string& key, int number,
+ShownStep step_with_key(const LessonOptions& options, const std::string& key, int number,
                         const std::vector<Placeholder>& values) {
   return {.number = number,
-          .title = room.catalogue.text(key + ".title"),
-          .paragraphs = {room.catalogue.text(key + ".text", values)}};
+          .title = options.catalogue.text(key + ".title"),
+          .paragraphs = {options.catalogue.text(key + ".text", values)}};
 }
 
 }  // namespace
@@ -51,28 +51,28 @@ io::Json lesson_json(const Catalogue& catalogue, const Lesson& lesson,
                           {"steps", steps_json(steps, kMostElements)}};
 }
 
-bool Sight::wants(std::string_view place) {
+bool SeenTensors::wants(std::string_view place) {
   const bool is_large = place.ends_with("weighted_values") && !with_weighted_values_;
   return !is_large && place.find("head.") == std::string_view::npos;
 }
 
-void Sight::see(std::string_view place, const tensor::Tensor& values) {
+void SeenTensors::see(std::string_view place, const tensor::Tensor& values) {
   seen_[std::string(place)] = values.contiguous();
 }
 
-ShownStep lesson_step(const LessonRoom& room, const std::string& lesson, int number,
+ShownStep lesson_step(const LessonOptions& options, const std::string& lesson, int number,
                       const std::vector<Placeholder>& values) {
-  return step_with_key(room, "lesson." + lesson + "." + std::to_string(number), number, values);
+  return step_with_key(options, "lesson." + lesson + "." + std::to_string(number), number, values);
 }
 
-ShownStep lesson_step(const LessonRoom& room, const std::string& lesson, Step step) {
+ShownStep lesson_step(const LessonOptions& options, const std::string& lesson, Step step) {
   const std::string key = "lesson." + lesson + "." + std::string(name_of(step));
-  return step_with_key(room, key, number_of(step), {});
+  return step_with_key(options, key, number_of(step), {});
 }
 
-ShownArray lesson_array(const LessonRoom& room, const std::string& name, const std::string& key,
-                        const tensor::Tensor& numbers) {
-  return {.name = name, .title = room.catalogue.text("tensor." + key), .numbers = numbers};
+ShownArray lesson_array(const LessonOptions& options, const std::string& name,
+                        const std::string& key, const tensor::Tensor& numbers) {
+  return {.name = name, .title = options.catalogue.text("tensor." + key), .numbers = numbers};
 }
 
 tensor::Tensor drawn_numbers(const tensor::Shape& shape, uint64_t seed, const std::string& name,

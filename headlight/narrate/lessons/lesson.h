@@ -9,7 +9,7 @@
 namespace headlight::narrate {
 
 // What a lesson is made with.
-struct LessonRoom {
+struct LessonOptions {
   const Catalogue& catalogue;
   base::ThreadPool& threads;
   uint64_t seed = 1;
@@ -18,7 +18,7 @@ struct LessonRoom {
 struct Lesson {
   std::string name;
   std::string language;  // the tutorial's own
-  std::vector<ShownStep> (*steps)(LessonRoom& room);
+  std::vector<ShownStep> (*steps)(LessonOptions& options);
 };
 const std::vector<Lesson>& lessons();
 

@@ -10,16 +10,17 @@
 
 namespace headlight::narrate {
 
-std::vector<ShownStep> nanogpt_lesson(LessonRoom& room);
-std::vector<ShownStep> steps_lesson(LessonRoom& room);
-std::vector<ShownStep> d2l_lesson(LessonRoom& room);
-std::vector<ShownStep> transformer_lesson(LessonRoom& room);
-std::vector<ShownStep> from_scratch_lesson(LessonRoom& room);
+std::vector<ShownStep> nanogpt_lesson(LessonOptions& options);
+std::vector<ShownStep> steps_lesson(LessonOptions& options);
+std::vector<ShownStep> d2l_lesson(LessonOptions& options);
+std::vector<ShownStep> transformer_lesson(LessonOptions& options);
+std::vector<ShownStep> from_scratch_lesson(LessonOptions& options);
 
 // Keeps everything that a run shows; weighted values, which are many, when asked for.
-class Sight : public autograd::Observer {
+class SeenTensors : public autograd::Observer {
  public:
-  explicit Sight(bool with_weighted_values = false) : with_weighted_values_(with_weighted_values) {}
+  explicit SeenTensors(bool with_weighted_values = false)
+      : with_weighted_values_(with_weighted_values) {}
 
   bool wants(std::string_view place) override;
   void see(std::string_view place, const tensor::Tensor& values) override;
@@ -31,13 +32,13 @@ class Sight : public autograd::Observer {
 };
 
 // Step `number` of a lesson with the catalogue's title and text.
-ShownStep lesson_step(const LessonRoom& room, const std::string& lesson, int number,
+ShownStep lesson_step(const LessonOptions& options, const std::string& lesson, int number,
                       const std::vector<Placeholder>& values = {});
 // The same of a lesson that follows the walk: "lesson.transformer.mask.title".
-ShownStep lesson_step(const LessonRoom& room, const std::string& lesson, Step step);
+ShownStep lesson_step(const LessonOptions& options, const std::string& lesson, Step step);
 // An array under the title that the catalogue gives to "tensor.<key>".
-ShownArray lesson_array(const LessonRoom& room, const std::string& name, const std::string& key,
-                        const tensor::Tensor& numbers);
+ShownArray lesson_array(const LessonOptions& options, const std::string& name,
+                        const std::string& key, const tensor::Tensor& numbers);
 
 // Numbers around 0 by seed and name.
 tensor::Tensor drawn_numbers(const tensor::Shape& shape, uint64_t seed, const std::string& name,

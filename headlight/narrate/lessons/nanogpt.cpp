@@ -24,8 +24,9 @@ std::vector<std::string> sentence_words() {
 }
 
 // Head 0 of (1, H, T, W), still four axes.
-ShownArray of_heads(const LessonRoom& room, const Sight& sight, const std::string& name) {
-  ShownArray array = lesson_array(room, name, name, sight.at(name));
+ShownArray of_heads(const LessonOptions& options, const SeenTensors& seen,
+                    const std::string& name) {
+  ShownArray array = lesson_array(options, name, name, seen.at(name));
   array.axes = {explain::Axis::batch, explain::Axis::head, explain::Axis::token,
                 explain::Axis::column};
   const std::vector<std::string> words = sentence_words();
@@ -48,24 +49,24 @@ double fastest(const Work& work) {
   return best;
 }
 
-ShownStep measured(LessonRoom& room) {
+ShownStep measured(LessonOptions& options) {
   constexpr int64_t kRows = 64;
   tensor::Arena arena;
-  autograd::Context context{.threads = room.threads, .arena = arena};
-  const Value x = Value::leaf(drawn_numbers({1, kRows, kNanoWidth}, room.seed, "x"));
+  autograd::Context context{.threads = options.threads, .arena = arena};
+  const Value x = Value::leaf(drawn_numbers({1, kRows, kNanoWidth}, options.seed, "x"));
   const nn::Linear fused("fused", {.inputs = kNanoWidth, .outputs = 3 * kNanoWidth});
   std::vector<nn::Linear> separate;
   for (const char* name : {"query", "key", "value"}) {
     separate.emplace_back(name, nn::LinearOptions{.inputs = kNanoWidth, .outputs = kNanoWidth});
-    nn::draw_normal(separate.back().parameters(), room.seed, kDeviation);
+    nn::draw_normal(separate.back().parameters(), options.seed, kDeviation);
   }
-  nn::draw_normal(fused.parameters(), room.seed, kDeviation);
+  nn::draw_normal(fused.parameters(), options.seed, kDeviation);
   const double one = fastest([&] { fused.forward(context, x); });
   const double three = fastest([&] {
     for (const nn::Linear& layer : separate) layer.forward(context, x);
   });
-  const Catalogue& catalogue = room.catalogue;
-  ShownStep step = lesson_step(room, "nanogpt", 9, {{"rows", std::to_string(kRows)}});
+  const Catalogue& catalogue = options.catalogue;
+  ShownStep step = lesson_step(options, "nanogpt", 9, {{"rows", std::to_string(kRows)}});
   step.tables = {{{{"", catalogue.text("label.time")},
                    {catalogue.text("label.fused"), catalogue.number(one, 3) + " ms"},
                    {catalogue.text("label.separate"), catalogue.number(three, 3) + " ms"},
@@ -75,12 +76,12 @@ ShownStep measured(LessonRoom& room) {
 }
 
 // The first two heads on the sentence.
-ShownStep sentence_heads(const LessonRoom& room, const Tensor& weights) {
+ShownStep sentence_heads(const LessonOptions& options, const Tensor& weights) {
   const std::vector<std::string> words = sentence_words();
   const auto count = static_cast<int64_t>(words.size());
-  ShownStep step = lesson_step(room, "nanogpt", 10, {{"sentence", std::string(kSentence)}});
+  ShownStep step = lesson_step(options, "nanogpt", 10, {{"sentence", std::string(kSentence)}});
   for (int64_t head = 0; head < 2; ++head) {
-    step.heads.push_back({room.catalogue.text("place.head", {{"head", std::to_string(head)}}),
+    step.heads.push_back({options.catalogue.text("place.head", {{"head", std::to_string(head)}}),
                           weights.slice(1, head, 1).contiguous().reshaped({count, count}),
                           {words, words}});
   }
@@ -89,42 +90,42 @@ ShownStep sentence_heads(const LessonRoom& room, const Tensor& weights) {
 
 }  // namespace
 
-std::vector<ShownStep> nanogpt_lesson(LessonRoom& room) {
+std::vector<ShownStep> nanogpt_lesson(LessonOptions& options) {
   tensor::Arena arena;
-  Sight sight;
-  autograd::Context context{.threads = room.threads, .arena = arena, .observer = &sight};
+  SeenTensors seen;
+  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
   const nn::MultiHeadAttention attention({.query_width = kNanoWidth, .heads = kNanoHeads});
-  nn::draw_normal(attention.parameters(), room.seed, kDeviation);
+  nn::draw_normal(attention.parameters(), options.seed, kDeviation);
   const auto length = static_cast<int64_t>(sentence_words().size());
-  const Value x = Value::leaf(drawn_numbers({1, length, kNanoWidth}, room.seed, "sentence"));
+  const Value x = Value::leaf(drawn_numbers({1, length, kNanoWidth}, options.seed, "sentence"));
   const Value output = attention.forward(context, x, {.causal = true});
 
   std::vector<ShownStep> steps;
   const auto step = [&](int number) -> ShownStep& {
-    return steps.emplace_back(lesson_step(room, "nanogpt", number));
+    return steps.emplace_back(lesson_step(options, "nanogpt", number));
   };
   const auto rows = [&](const char* name) {
-    ShownArray array = lesson_array(room, name, name, sight.at(name));
+    ShownArray array = lesson_array(options, name, name, seen.at(name));
     array.labels = {{}, sentence_words(), {}};
     return array;
   };
   step(1).arrays = {rows("projected"), rows("projected_query"), rows("projected_key"),
                     rows("projected_value")};
   ShownStep& split = step(2);
-  split.arrays = {of_heads(room, sight, "query")};
+  split.arrays = {of_heads(options, seen, "query")};
   split.slips = {"split"};
-  step(3).arrays = {of_heads(room, sight, "scores"), of_heads(room, sight, "scaled_scores")};
+  step(3).arrays = {of_heads(options, seen, "scores"), of_heads(options, seen, "scaled_scores")};
   ShownStep& mask = step(4);
-  mask.arrays = {of_heads(room, sight, "masked_scores")};
+  mask.arrays = {of_heads(options, seen, "masked_scores")};
   mask.slips = {"masking", "llama"};
-  step(5).arrays = {of_heads(room, sight, "weights")};
-  step(6).arrays = {of_heads(room, sight, "head_output")};
+  step(5).arrays = {of_heads(options, seen, "weights")};
+  step(6).arrays = {of_heads(options, seen, "head_output")};
   step(7).arrays = {rows("concatenated")};
-  ShownArray last = lesson_array(room, "output", "self.output", output.data());
+  ShownArray last = lesson_array(options, "output", "self.output", output.data());
   last.labels = {{}, sentence_words(), {}};
   step(8).arrays = {last};
-  steps.push_back(measured(room));
-  steps.push_back(sentence_heads(room, sight.at("weights")));
+  steps.push_back(measured(options));
+  steps.push_back(sentence_heads(options, seen.at("weights")));
   return steps;
 }
 

@@ -19,11 +19,11 @@ struct OneHead {
   Tensor query, key, value, scores, weights, weighted, output;
 };
 
-OneHead run_one_head(LessonRoom& room) {
+OneHead run_one_head(LessonOptions& options) {
   OneHead head;
   tensor::Arena arena;
-  Sight sight(/*with_weighted_values=*/true);
-  autograd::Context context{.threads = room.threads, .arena = arena, .observer = &sight};
+  SeenTensors seen(/*with_weighted_values=*/true);
+  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
   head.x = leaf({1, 3, 4}, {1, 0, 1, 0, 0, 2, 0, 2, 1, 1, 1, 1});
   head.w_query = leaf({4, 3}, {1, 0, 1, 1, 0, 0, 0, 0, 1, 0, 1, 1});
   head.w_key = leaf({4, 3}, {0, 0, 1, 1, 1, 0, 0, 1, 0, 1, 1, 0});
@@ -36,20 +36,20 @@ OneHead run_one_head(LessonRoom& room) {
   head.query = query.data();
   head.key = key.data();
   head.value = value.data();
-  head.scores = sight.at("scores").reshaped({1, 3, 3});
-  head.weights = sight.at("weights").reshaped({1, 3, 3});
-  head.weighted = sight.at("weighted_values").reshaped({3, 3, 3});
+  head.scores = seen.at("scores").reshaped({1, 3, 3});
+  head.weights = seen.at("weights").reshaped({1, 3, 3});
+  head.weighted = seen.at("weighted_values").reshaped({3, 3, 3});
   head.output = output.data();
   return head;
 }
 
-void add_one_head(LessonRoom& room, std::vector<ShownStep>& steps) {
-  const OneHead head = run_one_head(room);
+void add_one_head(LessonOptions& options, std::vector<ShownStep>& steps) {
+  const OneHead head = run_one_head(options);
   const auto step = [&](int number) -> ShownStep& {
-    return steps.emplace_back(lesson_step(room, "steps", number));
+    return steps.emplace_back(lesson_step(options, "steps", number));
   };
   const auto array = [&](const char* name, const char* key, const Tensor& numbers) {
-    return lesson_array(room, name, key, numbers);
+    return lesson_array(options, name, key, numbers);
   };
   step(1).arrays = {{.name = "x", .title = "x", .numbers = head.x.data()}};
   step(2).arrays = {{.name = "w_query", .title = "w_query", .numbers = head.w_query.data()},
@@ -68,42 +68,42 @@ void add_one_head(LessonRoom& room, std::vector<ShownStep>& steps) {
                     array("all_outputs", "self.output", head.output)};
 }
 
-void add_eight_heads(LessonRoom& room, std::vector<ShownStep>& steps) {
+void add_eight_heads(LessonOptions& options, std::vector<ShownStep>& steps) {
   constexpr int64_t kWidth = 512;
   tensor::Arena arena;
-  Sight sight;
-  autograd::Context context{.threads = room.threads, .arena = arena, .observer = &sight};
+  SeenTensors seen;
+  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
   const nn::MultiHeadAttention attention({.query_width = kWidth,
                                           .heads = 8,
                                           .head_dim = 64,
                                           .output_projection = false,
                                           .qkv_bias = false});
-  nn::draw_xavier_uniform(attention.parameters(), room.seed);
-  const Value x = Value::leaf(drawn_numbers({1, 3, kWidth}, room.seed, "x"));
+  nn::draw_xavier_uniform(attention.parameters(), options.seed);
+  const Value x = Value::leaf(drawn_numbers({1, 3, kWidth}, options.seed, "x"));
   const Value output = attention.forward(context, x);
   const nn::Norm norm("norm", {.width = kWidth, .place = "norm"});
   norm.forward(context, autograd::add(context, output, x));
 
-  ShownStep& heads = steps.emplace_back(lesson_step(room, "steps", 9));
-  ShownArray each = lesson_array(room, "head_output", "head_output", sight.at("head_output"));
+  ShownStep& heads = steps.emplace_back(lesson_step(options, "steps", 9));
+  ShownArray each = lesson_array(options, "head_output", "head_output", seen.at("head_output"));
   each.axes = {explain::Axis::batch, explain::Axis::head, explain::Axis::token,
                explain::Axis::column};
-  heads.arrays = {each, lesson_array(room, "concatenated", "concatenated", output.data())};
+  heads.arrays = {each, lesson_array(options, "concatenated", "concatenated", output.data())};
   heads.slips = {"split"};
-  ShownStep& normed = steps.emplace_back(lesson_step(room, "steps", 10));
-  const auto column = [&](const char* place) { return sight.at(place).reshaped({3, 1}); };
-  normed.arrays = {lesson_array(room, "norm.input", "input", sight.at("norm.input")),
-                   lesson_array(room, "norm.mean", "mean", column("norm.mean")),
-                   lesson_array(room, "norm.deviation", "deviation", column("norm.deviation")),
-                   lesson_array(room, "norm.output", "output", sight.at("norm.output"))};
+  ShownStep& normed = steps.emplace_back(lesson_step(options, "steps", 10));
+  const auto column = [&](const char* place) { return seen.at(place).reshaped({3, 1}); };
+  normed.arrays = {lesson_array(options, "norm.input", "input", seen.at("norm.input")),
+                   lesson_array(options, "norm.mean", "mean", column("norm.mean")),
+                   lesson_array(options, "norm.deviation", "deviation", column("norm.deviation")),
+                   lesson_array(options, "norm.output", "output", seen.at("norm.output"))};
 }
 
 }  // namespace
 
-std::vector<ShownStep> steps_lesson(LessonRoom& room) {
+std::vector<ShownStep> steps_lesson(LessonOptions& options) {
   std::vector<ShownStep> steps;
-  add_one_head(room, steps);
-  add_eight_heads(room, steps);
+  add_one_head(options, steps);
+  add_eight_heads(options, steps);
   return steps;
 }
 

@@ -14,12 +14,12 @@ using autograd::Value;
 using tensor::Tensor;
 
 // Two heads of the full width on W = I: the mask alone.
-ShownStep identity_heads(LessonRoom& room) {
+ShownStep identity_heads(LessonOptions& options) {
   constexpr int64_t kWords = 3;
   constexpr int64_t kWidth = 3;
   tensor::Arena arena;
-  Sight sight;
-  autograd::Context context{.threads = room.threads, .arena = arena, .observer = &sight};
+  SeenTensors seen;
+  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
   const std::vector<float> input = {1, 0, 1, 0, 2, 0, 1, 1, 0};
   std::vector<float> twice;
   for (int64_t row = 0; row < kWords; ++row) {
@@ -29,9 +29,9 @@ ShownStep identity_heads(LessonRoom& room) {
   }
   const Value x = leaf({1, kWords, 2 * kWidth}, twice);
   const Value output = autograd::attention(context, x, x, x, {.heads = 2, .causal = true});
-  ShownStep step = lesson_step(room, "transformer", Step::mask);
+  ShownStep step = lesson_step(options, "transformer", Step::mask);
   const auto of_heads = [&](const std::string& name) {
-    ShownArray array = lesson_array(room, "identity." + name, name, sight.at(name));
+    ShownArray array = lesson_array(options, "identity." + name, name, seen.at(name));
     array.axes = {explain::Axis::batch, explain::Axis::head, explain::Axis::token,
                   explain::Axis::column};
     return array;
@@ -41,7 +41,8 @@ ShownStep identity_heads(LessonRoom& room) {
                          .numbers = Tensor::of({kWords, kWidth}, input)});
   step.arrays.push_back(of_heads("masked_scores"));
   step.arrays.push_back(of_heads("weights"));
-  step.arrays.push_back(lesson_array(room, "identity.concatenated", "concatenated", output.data()));
+  step.arrays.push_back(
+      lesson_array(options, "identity.concatenated", "concatenated", output.data()));
   return step;
 }
 
@@ -64,14 +65,14 @@ double cosine_of(const recipes::WorkedModel& worked, const std::string& first,
 
 }  // namespace
 
-std::vector<ShownStep> transformer_lesson(LessonRoom& room) {
-  const Catalogue& catalogue = room.catalogue;
+std::vector<ShownStep> transformer_lesson(LessonOptions& options) {
+  const Catalogue& catalogue = options.catalogue;
   const recipes::WorkedModel worked =
-      recipes::make_worked_model(recipes::default_sentences(), {.seed = room.seed});
+      recipes::make_worked_model(recipes::default_sentences(), {.seed = options.seed});
   const recipes::SentencePair& pair = worked.sentences.front();
   const explain::Input input = explain::make_input(*worked.model, worked.tokenizer,
                                                    {.text = pair.source, .target = pair.target});
-  const explain::Trace trace = explain::trace_model(room.threads, *worked.model, input);
+  const explain::Trace trace = explain::trace_model(options.threads, *worked.model, input);
   const Walk walk{.catalogue = catalogue,
                   .trace = trace,
                   .sentences = worked.sentences,
@@ -80,18 +81,18 @@ std::vector<ShownStep> transformer_lesson(LessonRoom& room) {
   for (const Step step : all_steps()) {
     if (step == Step::learning) break;
     steps.push_back(walk_step(walk, step));
-    if (step == Step::mask) steps.push_back(identity_heads(room));
+    if (step == Step::mask) steps.push_back(identity_heads(options));
   }
   steps.front().afterwards.push_back(
-      catalogue.text("lesson.transformer.seed", {{"seed", std::to_string(room.seed)}}));
+      catalogue.text("lesson.transformer.seed", {{"seed", std::to_string(options.seed)}}));
 
-  ShownStep& learned = steps.emplace_back(lesson_step(room, "transformer", Step::learning));
+  ShownStep& learned = steps.emplace_back(lesson_step(options, "transformer", Step::learning));
   const std::string before =
-      recipes::continuation_of(room.threads, *worked.model, worked.tokenizer, pair.source);
+      recipes::continuation_of(options.threads, *worked.model, worked.tokenizer, pair.source);
   const double far = cosine_of(worked, "win", "die");
-  const recipes::WorkedTraining training = recipes::train_worked_model(room.threads, worked);
+  const recipes::WorkedTraining training = recipes::train_worked_model(options.threads, worked);
   const std::string after =
-      recipes::continuation_of(room.threads, *worked.model, worked.tokenizer, pair.source);
+      recipes::continuation_of(options.threads, *worked.model, worked.tokenizer, pair.source);
   const double near = cosine_of(worked, "win", "die");
   learned.afterwards = {catalogue.text("first.random", {{"words", before}}),
                         trained_text(catalogue, training),
