@@ -14,7 +14,7 @@ constexpr std::string_view kGerman =
     "# German, as far as it goes.\n"
     "language.name = Deutsch\n"
     "language.decimal = ,\n"
-    "language.order = 5\n"
+    "language.order = 99\n"
     "step.attention.title = Aufmerksamkeit mit {heads} Köpfen\n";
 
 std::vector<base::EmbeddedFile> files_with(std::string_view path, std::string_view text) {
@@ -24,24 +24,28 @@ std::vector<base::EmbeddedFile> files_with(std::string_view path, std::string_vi
 }
 
 TEST(Languages, are_those_of_the_files_in_their_order) {
-  EXPECT_EQ(languages(), (std::vector<std::string_view>{"en", "tr", "az", "ko"}));
+  ASSERT_GE(languages().size(), 4U);
+  EXPECT_EQ(std::vector(languages().begin(), languages().begin() + 4),
+            (std::vector<std::string_view>{"en", "tr", "az", "ko"}));
   size_t texts = 0;
   for (const base::EmbeddedFile& file : catalogue_files()) texts += file.path != "formulas.txt";
   EXPECT_EQ(texts, languages().size());
 }
 
 TEST(Languages, gain_one_by_a_text_file_alone) {
-  const std::vector<base::EmbeddedFile> files = files_with("de.txt", kGerman);
+  const std::vector<base::EmbeddedFile> files = files_with("xy.txt", kGerman);
   const Languages all(files);
-  EXPECT_EQ(all.codes(), (std::vector<std::string_view>{"en", "tr", "az", "ko", "de"}));
-  const Catalogue& german = all.catalogue("de");
-  EXPECT_EQ(german.language(), "de");
+  std::vector<std::string_view> expected = languages();
+  expected.push_back("xy");
+  EXPECT_EQ(all.codes(), expected);
+  const Catalogue& german = all.catalogue("xy");
+  EXPECT_EQ(german.language(), "xy");
   EXPECT_EQ(german.text("language.name"), "Deutsch");
   EXPECT_EQ(german.text("step.attention.title", {{"heads", "8"}}), "Aufmerksamkeit mit 8 Köpfen");
   EXPECT_EQ(german.text("formula.attention.scores"), "S = Q Kᵀ");
   EXPECT_EQ(german.number(0.25, 2), "0,25");
   EXPECT_EQ(all.catalogue("en").number(0.25, 2), "0.25");
-  EXPECT_EQ(&german, &all.catalogue("de"));
+  EXPECT_EQ(&german, &all.catalogue("xy"));
 }
 
 TEST(Languages, stand_where_their_file_says) {
@@ -51,9 +55,9 @@ TEST(Languages, stand_where_their_file_says) {
 }
 
 TEST(Languages, without_an_order_or_unknown_are_errors) {
-  const std::vector<base::EmbeddedFile> files = files_with("de.txt", "language.name = Deutsch\n");
+  const std::vector<base::EmbeddedFile> files = files_with("xy.txt", "language.name = Deutsch\n");
   explain::expect_has(explain::error_of([&] { Languages{files}; }), "language.order");
-  explain::expect_has(explain::error_of([] { Catalogue::of("de"); }), "is no language of it");
+  explain::expect_has(explain::error_of([] { Catalogue::of("xy"); }), "is no language of it");
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ std::string ArgumentParser::value_of(const Option& option, std::optional<std::st
   }
   if (!attached || attached->empty()) {
     throw Error(ErrorKind::usage, name, "",
-                "a value is missing: " + name + " " + std::string(option.value));
+                "a value is missing: " + name + " " + std::string(option.value_text()));
   }
   return *std::move(attached);
 }
@@ -116,7 +116,7 @@ std::string option_table(std::span<const Option> options) {
   std::string table;
   for (const Option& option : options) {
     std::string line = "  --" + std::string(option.name);
-    if (!option.value.empty()) line.append(" ").append(option.value);
+    if (!option.value.empty()) line.append(" ").append(option.value_text());
     if (line.size() >= kHelpColumn) {  // the help begins a line of its own
       table.append(line).append("\n");
       line.clear();

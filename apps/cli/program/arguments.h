@@ -17,6 +17,10 @@ struct Option {
   std::string_view name;   // without the dashes, e.g. "kv-heads"
   std::string_view value;  // what help calls the value, e.g. "N"; empty: a flag
   std::string_view help;
+  // Asked for the value's name where it is not known beforehand, as "en|tr|az|ko"; null: it is.
+  const std::string& (*choices)() = nullptr;
+
+  std::string_view value_text() const { return choices == nullptr ? value : choices(); }
 };
 
 using base::nearest;

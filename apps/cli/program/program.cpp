@@ -9,6 +9,7 @@
 
 #include "apps/cli/program/arguments.h"
 #include "apps/cli/program/interruption.h"
+#include "apps/cli/program/terminal.h"
 #include "headlight/io/io.h"
 #include "headlight/kernels/kernels.h"
 #include "headlight/narrate/narrate.h"
@@ -24,32 +25,18 @@ using base::ErrorKind;
 constexpr std::array kCommands = {&kTrain, &kGenerate, &kTranslate, &kEvaluate, &kExplain, &kLesson,
                                   &kEmbed, &kForward,  &kTokenize,  &kInfo,     &kAttend,  &kBench};
 
-// "en|tr|az|ko": as many as there are.
-const std::string& language_choices() {
-  static const std::string kChoices = [] {
-    std::string choices;
-    for (const std::string_view code : narrate::languages()) {
-      choices.append(choices.empty() ? "" : "|").append(code);
-    }
-    return choices;
-  }();
-  return kChoices;
-}
-
-const std::array<Option, 8>& options_everywhere() {
-  static const std::array<Option, 8> kEverywhere = {{
-      {"threads", "N", "threads to compute with (default: the cores this process may use)"},
-      {"seed", "N", "where random numbers start (default: 0; of explain and lesson: 1)"},
-      {"json", "", "print one JSON document"},
-      {"quiet", "", "nothing on standard error but errors"},
-      {"lang", language_choices(),
-       "language of explanations (default: a lesson's own; or else the locale's, or en)"},
-      {"simd", "NAME", "use no better instruction set: avx512, avx2, sse4, scalar"},
-      {"help", "", "show this"},
-      {"version", "", "show the version"},
-  }};
-  return kEverywhere;
-}
+constexpr std::array<Option, 8> kEverywhere = {{
+    {"threads", "N", "threads to compute with (default: the cores this process may use)"},
+    {"seed", "N", "where random numbers start (default: 0; of explain and lesson: 1)"},
+    {"json", "", "print one JSON document"},
+    {"quiet", "", "nothing on standard error but errors"},
+    {"lang", "CODE",
+     "language of explanations (default: a lesson's own; or else the locale's, or en)",
+     language_choices},
+    {"simd", "NAME", "use no better instruction set: avx512, avx2, sse4, scalar"},
+    {"help", "", "show this"},
+    {"version", "", "show the version"},
+}};
 
 constexpr int kFailed = 1;
 constexpr int kOutOfMemory = 4;
@@ -82,7 +69,7 @@ std::string overview() {
     name.resize(13, ' ');
     text.append(name).append(command->summary).append("\n");
   }
-  return text + "\nOptions of every command:\n" + option_table(options_everywhere()) +
+  return text + "\nOptions of every command:\n" + option_table(kEverywhere) +
          "\nAn option --some-name can also be set by the variable HEADLIGHT_SOME_NAME; what is "
          "typed\nwins.\n";
 }
@@ -93,7 +80,7 @@ std::string help_of(const Command& command) {
   if (!command.options.empty()) {
     text.append("\nOptions:\n").append(option_table(command.options));
   }
-  return text.append("\nOptions of every command:\n").append(option_table(options_everywhere()));
+  return text.append("\nOptions of every command:\n").append(option_table(kEverywhere));
 }
 
 const Command& command_called(std::string_view name) {
@@ -115,8 +102,7 @@ struct Request {
 };
 
 [[noreturn]] void refuse_word(const Command& command, const std::string& word) {
-  const Option& first =
-      command.options.empty() ? options_everywhere().front() : command.options.front();
+  const Option& first = command.options.empty() ? kEverywhere.front() : command.options.front();
   std::string takes = command.operand.name.empty()
                           ? "takes only options"
                           : "takes one " + std::string(command.operand.name) + " and options";
@@ -144,7 +130,7 @@ void read_operand(ArgumentParser& parser, Request& request) {
 
 Request read_request(std::span<char* const> words) {
   Request request;
-  request.known.assign(options_everywhere().begin(), options_everywhere().end());
+  request.known.assign(kEverywhere.begin(), kEverywhere.end());
   ArgumentParser parser(words);
   std::optional<std::string> word = parser.next_word(request.arguments, request.known);
   if (word == "help") {

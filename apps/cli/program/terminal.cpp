@@ -52,4 +52,15 @@ std::string chosen_language(const Arguments& arguments) {
   return "en";
 }
 
+const std::string& language_choices() {
+  static const std::string kChoices = [] {
+    std::string choices;
+    for (const std::string_view code : narrate::languages()) {
+      choices.append(choices.empty() ? "" : "|").append(code);
+    }
+    return choices;
+  }();
+  return kChoices;
+}
+
 }  // namespace headlight::cli

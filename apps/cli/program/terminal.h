@@ -15,5 +15,7 @@ narrate::TextStyle style_of_output();
 // --lang or its variable; or else that of the locale (LC_ALL, LC_MESSAGES, LANG: the first that is
 // set) where it is one of the catalogue's; or else English.
 std::string chosen_language(const Arguments& arguments);
+// "en|tr|az|ko": all there are.
+const std::string& language_choices();
 
 }  // namespace headlight::cli

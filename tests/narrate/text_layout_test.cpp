@@ -1,0 +1,81 @@
+// Lines of text, matrices and heads as they are drawn, for any width.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "headlight/narrate/narrate.h"
+#include "headlight/text/text.h"
+
+namespace headlight::narrate {
+namespace {
+
+using tensor::Tensor;
+
+int64_t widest(const std::string& text) {
+  int64_t width = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = text.find('\n', begin);
+    width = std::max(width, text::columns(text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return width;
+}
+
+TEST(TextLayout, wraps_at_the_width_and_keeps_shapes_and_products_whole) {
+  EXPECT_EQ(wrapped("one two three", 8), "one two\nthree\n");
+  EXPECT_EQ(wrapped("the shape is (2, 4, 100) here", 18), "the shape is\n(2, 4, 100) here\n");
+  EXPECT_EQ(wrapped("that makes 8 · 64 = 512 columns", 20), "that makes\n8 · 64 = 512 columns\n");
+  EXPECT_EQ(wrapped("a\nb", 10, "  "), "  a b\n");
+  EXPECT_EQ(wrapped("", 10), "");
+}
+
+TEST(TextLayout, counts_columns_of_wide_letters) {
+  EXPECT_EQ(padded("가", 4), "가  ");
+  EXPECT_EQ(padded_before("가", 4), "  가");
+  EXPECT_EQ(cut_to("가나다라", 5), "가나…");
+  EXPECT_EQ(visible("a\n\t\x1b"), "a⏎→\\x1b");
+}
+
+TEST(TextLayout, aligns_tables_and_cuts_them_at_the_width) {
+  EXPECT_EQ(table_text({{"Word", "Id"}, {"a", "12"}}, 80), "  Word  Id\n  a     12\n");
+  EXPECT_LE(widest(table_text({{"Word", "a rather long text"}}, 12)), 12);
+}
+
+TEST(DrawMatrix, takes_fewer_digits_then_fewer_columns) {
+  const Tensor matrix = Tensor::of({2, 3}, {0.12345F, -1, 2, 3, 4, 5});
+  EXPECT_NE(draw_matrix({.width = 80}, matrix, {}).text.find("0.1235"), std::string::npos);
+  const MatrixDrawing narrow = draw_matrix({.width = 24}, matrix, {});
+  EXPECT_NE(narrow.text.find("0.12"), std::string::npos) << narrow.text;
+  EXPECT_TRUE(narrow.left_out.nothing());
+  const Tensor wide = Tensor::of({1, 64}, std::vector<float>(64, 0.5F));
+  const MatrixDrawing cut = draw_matrix({.width = 40}, wide, {});
+  EXPECT_GT(cut.left_out.columns, 0);
+  EXPECT_EQ(cut.left_out.all_columns, 64);
+  EXPECT_LE(widest(cut.text), 40);
+}
+
+TEST(DrawMatrix, writes_what_the_mask_hides_and_colours_only_when_asked) {
+  const Tensor matrix = Tensor::of({1, 2}, {-std::numeric_limits<float>::infinity(), 1.5F});
+  EXPECT_NE(draw_matrix({}, matrix, {}).text.find("−∞"), std::string::npos);
+  EXPECT_EQ(draw_matrix({}, matrix, {}).text.find('\033'), std::string::npos);
+  EXPECT_NE(draw_matrix({.colors = true}, matrix, {}).text.find("\033["), std::string::npos);
+}
+
+TEST(DrawHeads, stand_side_by_side_as_far_as_they_fit) {
+  const HeadDrawing head{"Head",
+                         Tensor::of({2, 2}, {1, 0, 0.5F, 0.5F}),
+                         {.rows = {"you", "win"}, .columns = {"you", "win"}}};
+  const std::string wide = draw_heads({.width = 80}, {head, head});
+  const std::string narrow = draw_heads({.width = 20}, {head, head});
+  EXPECT_EQ(std::count(wide.begin(), wide.end(), '\n'), 5);
+  EXPECT_EQ(std::count(narrow.begin(), narrow.end(), '\n'), 10);
+  EXPECT_NE(wide.find("█"), std::string::npos);
+}
+
+TEST(ShownIndices, are_both_ends_with_a_gap_between) {
+  EXPECT_EQ(shown_indices(3, 4, 2, 1), (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_EQ(shown_indices(9, 4, 2, 1), (std::vector<int64_t>{0, 1, kGap, 8}));
+}
+
+}  // namespace
+}  // namespace headlight::narrate
