@@ -27,6 +27,7 @@ TEST(Architecture, includes_point_downwards_and_through_doors) {
 }
 TEST(Architecture, link_lines_say_what_include_lines_say) { expect_none(check_links(house())); }
 TEST(Architecture, files_are_small) { expect_none(check_sizes(house(), kLargeFiles)); }
+TEST(Architecture, programs_are_small_beside_the_library) { expect_none(check_programs(house())); }
 TEST(Architecture, files_open_with_a_comment_and_headers_are_guarded) {
   expect_none(check_openings(house()));
 }

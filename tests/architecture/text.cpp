@@ -4,6 +4,7 @@
 #include <cctype>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -17,6 +18,8 @@ namespace {
 
 constexpr size_t kFileLines = 500;
 constexpr size_t kDoorLines = 250;
+constexpr size_t kProgramFiles = 45;
+constexpr size_t kProgramShare = 15;  // in 100
 
 std::string place(const Source& source, size_t at) {
   const auto line = 1 + std::count(source.text.begin(),
@@ -112,6 +115,38 @@ Findings check_sizes(const Sources& sources, const std::vector<Exception>& excep
   }
   for (const std::string& path : excused) {
     findings.push_back(path + ":1: is an exception from the sizes and needs none");
+  }
+  return findings;
+}
+
+Findings check_programs(const Sources& sources) {
+  struct Program {
+    size_t files = 0;
+    size_t lines = 0;
+  };
+  std::map<std::string, Program> programs;
+  size_t all_lines = 0;
+  for (const Source& source : sources) {
+    const bool is_app = source.path.starts_with("apps/");
+    if (!is_cpp(source.path) || !(is_app || source.path.starts_with("headlight/"))) continue;
+    const size_t lines = lines_of(source.text).size();
+    all_lines += lines;
+    if (!is_app) continue;
+    Program& program = programs[module_of(source.path)];
+    ++program.files;
+    program.lines += lines;
+  }
+  Findings findings;
+  for (const auto& [name, program] : programs) {
+    if (program.files > kProgramFiles) {
+      findings.push_back(name + ":1: has " + std::to_string(program.files) +
+                         " sources, more than " + std::to_string(kProgramFiles));
+    }
+    if (100 * program.lines > kProgramShare * all_lines) {
+      findings.push_back(name + ":1: has " + std::to_string(program.lines) + " of " +
+                         std::to_string(all_lines) + " lines, more than " +
+                         std::to_string(kProgramShare) + " %");
+    }
   }
   return findings;
 }

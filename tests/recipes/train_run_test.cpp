@@ -10,12 +10,11 @@ namespace {
 using Words = std::vector<std::pair<std::string, std::string>>;
 
 // Small enough for a moment.
-Words tiny(Words more = {}) {
-  Words words = {{"task", "copy"},         {"n_layer", "1"},      {"n_head", "2"},
-                 {"n_embd", "16"},         {"batch_size", "8"},   {"max_iters", "12"},
-                 {"eval_interval", "4"},   {"log_interval", "2"}, {"warmup_iters", "2"},
-                 {"learning_rate", "1e-2"}};
-  for (auto& [key, value] : more) {
+Words small(const Words& more) {
+  Words words = {{"n_layer", "1"},      {"n_head", "2"},       {"n_embd", "16"},
+                 {"batch_size", "8"},   {"max_iters", "12"},   {"eval_interval", "4"},
+                 {"log_interval", "2"}, {"warmup_iters", "2"}, {"learning_rate", "1e-2"}};
+  for (const auto& [key, value] : more) {
     std::erase_if(words, [&](const auto& word) { return word.first == key; });
     words.emplace_back(key, value);
   }
@@ -24,6 +23,14 @@ Words tiny(Words more = {}) {
 
 class ATrainRun : public testing::Test {
  protected:
+  // A language model over letters.
+  Words letters(Words more = {}) {
+    if (!base::exists(files_, folder_ / "text.txt"))
+      folder_.put("text.txt", std::string(300, 'a') + "\n" + std::string(300, 'b'));
+    more.insert(more.begin(),
+                {{"task", "lm"}, {"data", folder_ / "text.txt"}, {"block_size", "8"}});
+    return small(more);
+  }
   TrainRequest request(const std::string& name, const Words& words, bool resume = false) {
     return {.folder = folder_ / name, .resume = resume, .values = train_values(words)};
   }
@@ -60,7 +67,7 @@ TrainListener noting(std::vector<std::string>& events) {
 TEST_F(ATrainRun, tells_what_happens_in_order_and_logs_the_same) {
   std::vector<std::string> events;
   const TrainResult result =
-      train(request("copy", tiny({{"max_iters", "6"}, {"eval_interval", "4"}})), noting(events));
+      train(request("copy", small({{"task", "copy"}, {"max_iters", "6"}})), noting(events));
   EXPECT_EQ(events,
             (std::vector<std::string>{"start 0", "step 2", "step 4", "eval 4", "checkpoint 4",
                                       "step 6", "eval 6", "checkpoint 6", "done 6"}));
@@ -79,7 +86,7 @@ TEST_F(ATrainRun, tells_what_happens_in_order_and_logs_the_same) {
 }
 
 TEST_F(ATrainRun, leaves_a_folder_that_can_be_used_and_evaluated) {
-  const TrainResult result = train(request("copy", tiny()));
+  const TrainResult result = train(request("copy", small({{"task", "copy"}})));
   for (const char* name : {"config.json", "model.safetensors", "tokenizer.json", "run.json",
                            "log.jsonl", "curves.svg", "checkpoint/manifest.json"}) {
     EXPECT_TRUE(base::exists(files_, folder_ / ("copy/" + std::string(name)))) << name;
@@ -94,11 +101,11 @@ TEST_F(ATrainRun, leaves_a_folder_that_can_be_used_and_evaluated) {
 }
 
 TEST_F(ATrainRun, that_is_interrupted_and_resumed_ends_with_the_same_bits) {
-  train(request("whole", tiny({{"dropout", "0.1"}})));
+  train(request("whole", letters({{"dropout", "0.1"}})));
   int64_t steps = 0;
   const TrainListener stopping{.step = [&](const TrainStep&) { ++steps; },
                                .interrupted = [&] { return steps == 5; }};
-  const TrainResult first = train(request("parts", tiny({{"dropout", "0.1"}})), stopping);
+  const TrainResult first = train(request("parts", letters({{"dropout", "0.1"}})), stopping);
   EXPECT_EQ(first.outcome, train::Outcome::interrupted);
   EXPECT_EQ(first.step, 5);
   EXPECT_FALSE(first.done);
@@ -118,19 +125,18 @@ TEST_F(ATrainRun, is_saved_before_what_a_listener_throws_is_thrown) {
   const TrainListener throwing{.step = [](const TrainStep& event) {
     if (event.step == 3) throw std::runtime_error("nobody listens");
   }};
-  EXPECT_THROW(train(request("copy", tiny()), throwing), std::runtime_error);
+  EXPECT_THROW(train(request("run", letters()), throwing), std::runtime_error);
   std::vector<std::string> events;
-  train(request("copy", {}, true), noting(events));
+  train(request("run", {}, true), noting(events));
   EXPECT_EQ(events.front(), "start 3");
   EXPECT_EQ(events.back(), "done 12");
 }
 
 TEST_F(ATrainRun, shows_what_a_language_model_writes_where_that_is_asked) {
-  std::ofstream(folder_ / "text.txt") << std::string(50, 'a') << "\n" << std::string(400, 'b');
   std::vector<std::string> samples;
   TrainListener listener{
       .evaluation = [&](const TrainEvaluation& event) { samples.push_back(event.sample); }};
-  const Words words = tiny({{"task", "lm"}, {"data", folder_ / "text.txt"}, {"block_size", "8"}});
+  const Words words = letters();
   train(request("quiet", words), listener);
   EXPECT_EQ(samples, std::vector<std::string>(3, ""));
   samples.clear();
@@ -143,48 +149,46 @@ TEST_F(ATrainRun, shows_what_a_language_model_writes_where_that_is_asked) {
 }
 
 TEST_F(ATrainRun, is_refused_a_folder_that_is_not_its_own) {
-  train(request("copy", tiny()));
+  train(request("run", letters()));
   expect_refused(
-      ErrorKind::bad_input, [&] { train(request("copy", tiny())); },
+      ErrorKind::bad_input, [&] { train(request("run", letters())); },
       "is there already; resume goes on with its run, another name starts a new one");
   std::filesystem::create_directory(folder_ / "other");
   folder_.put("other/notes.txt", "mine");
   expect_refused(
-      ErrorKind::bad_input, [&] { train(request("other", tiny(), true)); },
+      ErrorKind::bad_input, [&] { train(request("other", letters(), true)); },
       "holds other files and no run.json");
   expect_refused(
       ErrorKind::bad_input,
       [&] {
-        train(request("copy", {{"max_iters", "5"}}, true));
+        train(request("run", {{"max_iters", "5"}}, true));
       },
       "is past it already, at step 12");
   expect_refused(
       ErrorKind::bad_input,
       [&] {
-        train(request("copy", {{"n_embd", "32"}}, true));
+        train(request("run", {{"n_embd", "32"}}, true));
       },
       "(n_embd): was 16 and is now 32");
 }
 
 TEST_F(ATrainRun, keeps_others_out_of_its_folder_while_it_lives) {
-  TrainRun run(threads_, files_, request("copy", tiny()));
+  TrainRun run(threads_, files_, request("run", letters()));
   run.begin_folder();
   expect_refused(
-      ErrorKind::failed, [&] { TrainRun(threads_, files_, request("copy", {}, true)); },
+      ErrorKind::failed, [&] { TrainRun(threads_, files_, request("run", {}, true)); },
       "another process is training there");
 }
 
 TEST_F(ATrainRun, writes_nothing_before_its_folder_is_begun) {
-  const TrainRun run(threads_, files_, request("copy", tiny()));
-  EXPECT_FALSE(base::exists(files_, folder_ / "copy"));
+  const TrainRun run(threads_, files_, request("run", letters()));
+  EXPECT_FALSE(base::exists(files_, folder_ / "run"));
   EXPECT_EQ(run.settings().n_embd, 16);
 }
 
 TEST_F(ATrainRun, does_not_go_on_with_other_data) {
-  const std::string path = folder_.put("text.txt", std::string(300, 'a') + std::string(300, 'b'));
-  const Words words = tiny({{"task", "lm"}, {"data", path}, {"block_size", "8"}});
-  train(request("lm", words));
-  folder_.put("text.txt", std::string(300, 'b') + std::string(300, 'a'));
+  train(request("lm", letters()));
+  folder_.put("text.txt", std::string(300, 'b') + "\n" + std::string(300, 'a'));
   expect_refused(
       ErrorKind::bad_input,
       [&] {
