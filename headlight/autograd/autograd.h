@@ -22,5 +22,7 @@
 #include "headlight/autograd/ops/scale.h"
 #include "headlight/autograd/ops/softmax.h"
 #include "headlight/autograd/ops/view.h"
+#include "headlight/autograd/recording.h"
+#include "headlight/autograd/report.h"
 #include "headlight/autograd/tape.h"
 #include "headlight/autograd/value.h"

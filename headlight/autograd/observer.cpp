@@ -5,12 +5,15 @@
 
 #include "headlight/autograd/checks.h"
 #include "headlight/autograd/context.h"
+#include "headlight/autograd/report.h"
 
 namespace headlight::autograd {
 
 RowRange Observer::rows(std::string_view /*place*/, int64_t queries) { return {0, queries}; }
 
-void Observer::hold(std::string_view /*place*/, const Value& /*value*/) {}
+void Observer::report(const Report& /*report*/) {}
+
+void Observer::name(std::string_view /*place*/, const Value& /*value*/) {}
 
 tensor::Tensor copy_of(Context& context, const tensor::Tensor& x) {
   const tensor::Tensor adjacent = x.contiguous(context.arena);
@@ -36,11 +39,17 @@ void observe(Context& context, std::string_view prefix, std::string_view name,
 
 void observe(Context& context, std::string_view prefix, std::string_view name, const Value& value) {
   observe(context, prefix, name, value.data());
-  hold(context, prefix, name, value);
+  name_value(context, prefix, name, value);
 }
 
-void hold(Context& context, std::string_view prefix, std::string_view name, const Value& value) {
-  if (context.observer != nullptr) context.observer->hold(place_name(prefix, name), value);
+void name_value(Context& context, std::string_view prefix, std::string_view name,
+                const Value& value) {
+  if (listening(context)) context.observer->name(place_name(prefix, name), value);
+}
+
+bool watched(const Context& context, std::string_view prefix, std::string_view name) {
+  return context.observer != nullptr &&
+         (context.observer->listens() || context.observer->wants(place_name(prefix, name)));
 }
 
 Value intervene(Context& context, std::string_view prefix, std::string_view name,
@@ -51,7 +60,14 @@ Value intervene(Context& context, std::string_view prefix, std::string_view name
   tensor::Tensor changed = copy_of(context, value.data());
   context.intervention->change(place, changed);
   check_same_shape("intervention", place, changed, "the original", value.data());
-  return value.with_data(changed);
+  Value result = value.with_data(changed);
+  report(context, [&] {
+    return Report{.operation = "intervention",
+                  .place = place,
+                  .inputs = {{"input", value}},
+                  .outputs = {{"output", result}}};
+  });
+  return result;
 }
 
 }  // namespace headlight::autograd

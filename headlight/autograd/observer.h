@@ -5,9 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "headlight/autograd/context.h"
 #include "headlight/autograd/value.h"
 
 namespace headlight::autograd {
+
+struct Report;
 
 struct RowRange {
   int64_t first = 0;
@@ -23,9 +26,11 @@ class Observer {
   virtual bool wants(std::string_view place) = 0;
   // `values` is contiguous and stays as it is; keeping the handle keeps the memory.
   virtual void see(std::string_view place, const tensor::Tensor& values) = 0;
-  // A place that is a Value of the run, wanted or not: holding the handle keeps its gradient too,
-  // for after a backward pass.
-  virtual void hold(std::string_view place, const Value& value);
+  // Whether operations are to report themselves, and layers to name the Values they pass on.
+  // Keeping a Value keeps its gradient too, for after a backward pass.
+  virtual bool listens() const { return false; }
+  virtual void report(const Report& report);
+  virtual void name(std::string_view place, const Value& value);
   // Of tensors with scores (scores, scaled_scores, capped_scores, position_bias, masked_scores,
   // weights, weighted_values): the query rows to compute out of `queries`. The tensor then has only
   // these rows.
@@ -48,10 +53,17 @@ std::string place_name(std::string_view prefix, std::string_view name);
 // Shows `values` to the Context's observer as "<prefix>.<name>", if there is one that wants it.
 void observe(Context& context, std::string_view prefix, std::string_view name,
              const tensor::Tensor& values);
-// The same of a Value, which the observer may hold.
+// The same of a Value that is passed on; an observer that listens is told its name.
 void observe(Context& context, std::string_view prefix, std::string_view name, const Value& value);
-// Lets the observer hold a Value whose numbers it has been shown already.
-void hold(Context& context, std::string_view prefix, std::string_view name, const Value& value);
+// Tells an observer that listens what a Value is called.
+void name_value(Context& context, std::string_view prefix, std::string_view name,
+                const Value& value);
+// Whether somebody listens to reports; and whether anybody would look at "<prefix>.<name>", for
+// what is computed for observers alone.
+inline bool listening(const Context& context) {
+  return context.observer != nullptr && context.observer->listens();
+}
+bool watched(const Context& context, std::string_view prefix, std::string_view name);
 // `value`, or what the Context's intervention makes of it at "<prefix>.<name>".
 Value intervene(Context& context, std::string_view prefix, std::string_view name,
                 const Value& value);

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "headlight/explain/gradients.h"
-#include "headlight/explain/weight_terms.h"
+#include "headlight/explain/trace_builder.h"
 
 namespace headlight::explain {
 namespace {
@@ -28,18 +29,18 @@ Tensor copy_of(const Tensor& tensor) {
   return copy;
 }
 
-// The numbers of parameters, brought back when it goes.
-class Keepsake {
+// Restores the numbers of parameters when it goes.
+class ParameterRestorer {
  public:
-  explicit Keepsake(nn::Parameters parameters) : parameters_(std::move(parameters)) {
+  explicit ParameterRestorer(nn::Parameters parameters) : parameters_(std::move(parameters)) {
     for (const nn::ParameterHandle& parameter : parameters_) {
       parameter->clear_grad();
       numbers_.push_back(copy_of(parameter->value().data()));
     }
   }
-  Keepsake(const Keepsake&) = delete;
-  Keepsake& operator=(const Keepsake&) = delete;
-  ~Keepsake() {
+  ParameterRestorer(const ParameterRestorer&) = delete;
+  ParameterRestorer& operator=(const ParameterRestorer&) = delete;
+  ~ParameterRestorer() {
     for (size_t i = 0; i < parameters_.size(); ++i) {
       std::memcpy(parameters_[i]->change().raw(), numbers_[i].raw(), numbers_[i].bytes());
       parameters_[i]->clear_grad();
@@ -90,7 +91,7 @@ class Walk {
   }
 
   BackwardWalk made() {
-    const Keepsake keepsake(parameters_);
+    const ParameterRestorer restorer(parameters_);
     result_.value = number(parameter_->value().data());
     walk_back();
     update();
@@ -105,7 +106,7 @@ class Walk {
 
   void check() const {
     const TracedTensor& tensor = trace_.at(result_.weight.name);
-    if (tensor.operation != Operation::parameter) {
+    if (!tensor.is_parameter()) {
       refuse_walk(tensor.name, "is no parameter: only what is learned is changed");
     }
     if (!trace_.input().batch.targets.defined()) {
@@ -139,7 +140,7 @@ class Walk {
     compare_with_targets();
     tensor::Arena arena;
     autograd::Tape tape;
-    Recording recording({}, true);
+    autograd::Recording recording;
     autograd::Context context{
         .threads = trace_.threads(), .arena = arena, .tape = &tape, .observer = &recording};
     const autograd::Value loss = model_.loss(context, trace_.input().batch);
@@ -149,14 +150,24 @@ class Walk {
     const Tensor logits = copy_of(result_.error);
     kernels::scale(context.execution(), 1 / static_cast<float>(result_.target_count),
                    logits.matrix(), logits.matrix());
-    Gradients gradients(trace_, recording, logits);
+    Gradients gradients(trace_, held_values(recording), logits);
     for (const std::string& name : path_to(trace_, result_.weight.name)) {
       const Tensor gradient = gradients.at(name);
       if (gradient.defined()) result_.gradients.push_back({name, gradient});
     }
     const Tensor gradient = parameter_->grad();
     result_.gradient = gradient.defined() ? number(gradient) : 0;
-    result_.terms = weight_terms(trace_, result_.weight, gradients);
+    result_.terms = gradients.weight_terms(result_.weight);
+  }
+
+  // The values of this run by the names that they have in the trace.
+  std::map<std::string, autograd::Value> held_values(const autograd::Recording& recording) const {
+    Trace same(trace_.threads(), trace_.input(), {});
+    TraceBuilder builder(same, recording);
+    builder.build();
+    std::map<std::string, autograd::Value> held;
+    for (const auto& [name, value] : builder.values()) held[name] = recording.value(value);
+    return held;
   }
 
   void update() {

@@ -1,109 +1,190 @@
-// The terms of a cell, operation by operation. Sums are kept in double precision.
+// The terms of a cell, by the rule of the operation that made it. Sums are kept in double
+// precision.
 #include "headlight/explain/cell_terms.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <limits>
+#include <utility>
 
-#include "headlight/explain/cell_arithmetic.h"
-#include "headlight/explain/cell_explanation.h"
+#include "headlight/explain/operation.h"
 
 namespace headlight::explain {
+namespace {
 
-void Explanation::explain() {
-  switch (tensor_.operation) {
-    case Operation::given:
-    case Operation::parameter:
-      return;
-    case Operation::table:
-      return explain_table();
-    case Operation::sinusoid:
-      return explain_sinusoid();
-    case Operation::copy:
-    case Operation::add:
-      return explain_add();
-    case Operation::linear:
-      return explain_linear();
-    case Operation::split:
-      return explain_split();
-    case Operation::scores:
-      return explain_scores();
-    case Operation::mask:
-      return explain_mask();
-    case Operation::row_max:
-    case Operation::row_sum:
-      return explain_row();
-    case Operation::softmax:
-      return explain_softmax();
-    case Operation::merge:
-      return explain_merge();
-    case Operation::deviation:
-      return explain_deviation();
-    case Operation::normalize:
-      return explain_normalize();
-    case Operation::cut:
-      result_.combination = Combination::sum;
-      return term(
-          "value",
-          factor("input", with_last(last() + static_cast<int64_t>(tensor_.number("begin")))));
-    case Operation::scale:
-      result_.combination = Combination::sum;
-      ingredient("factor", tensor_.number("factor"));
-      return scaled(factor("input", at_), tensor_.number("factor"));
-    case Operation::weigh:
-      return explain_weigh();
-    case Operation::sum_keys:
-      return explain_sum_keys();
-    case Operation::mean:
-      return explain_mean();
-    case Operation::scale_shift: {
-      result_.combination = Combination::sum;
-      product("product", factor("input", at_), factor("weight", {last()}));
-      if (has("bias")) term("bias", factor("bias", {last()}));
+using Index = std::vector<int64_t>;
+
+int64_t offset_in(const tensor::Shape& shape, const Index& index) {
+  int64_t offset = 0;
+  for (size_t axis = 0; axis < index.size(); ++axis) {
+    offset = offset * shape[static_cast<int>(axis)] + index[axis];
+  }
+  return offset;
+}
+
+Index index_at(const tensor::Shape& shape, int64_t offset) {
+  Index index(static_cast<size_t>(shape.rank()));
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    index[static_cast<size_t>(axis)] = offset % shape[axis];
+    offset /= shape[axis];
+  }
+  return index;
+}
+
+// A rule followed for one cell.
+class Evaluation {
+ public:
+  Evaluation(const Trace& trace, const TracedTensor& tensor, const CellReference& cell)
+      : trace_(trace), tensor_(tensor), rule_(tensor.description().rule), at_(cell.index) {
+    result_.cell = cell;
+    result_.operation = tensor.operation;
+    result_.value = trace.value(tensor, cell.index);
+    scope_ = {.at = [this](int axis) { return static_cast<double>(index(axis)); },
+              .lookup = [this](const Expression& asked) { return looked_up(asked); }};
+    for (const Operand& operand : tensor.operands) operands_.push_back(&trace.at(operand.name));
+  }
+
+  CellTerms made() {
+    for (const IngredientRule& rule : rule_.ingredients) add(rule);
+    for (const TermRule& rule : rule_.terms) add(rule);
+    combine();
+    return std::move(result_);
+  }
+
+ private:
+  double evaluated(const Expression& expression) { return evaluate(expression, scope_); }
+  int64_t whole(const Expression& expression) {
+    return static_cast<int64_t>(std::llround(evaluated(expression)));
+  }
+  int64_t index(int axis) const {
+    return axis < 0 ? at_[at_.size() - static_cast<size_t>(-axis)] : at_[static_cast<size_t>(axis)];
+  }
+
+  const TracedTensor* operand(std::string_view role) const {
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      if (tensor_.operands[i].role == role) return operands_[i];
+    }
+    return nullptr;
+  }
+
+  double looked_up(const Expression& asked) {
+    const std::string& kind = asked.kind();
+    if (kind == "counter") return static_cast<double>(counter_);
+    if (kind == "sum") return sum_;
+    if (kind == "largest") return largest_term();
+    if (kind == "first") return result_.terms.front().factors.front().value;
+    if (kind == "factor") return factors_[static_cast<size_t>(asked.arguments()[0].number())].value;
+    if (kind == "has") return operand(asked.word()) != nullptr ? 1 : 0;
+    if (kind == "is") return tensor_.word(asked.word()) == asked.arguments()[0].kind() ? 1 : 0;
+    if (kind == "ingredient") return known(asked.word());
+    if (kind == "attribute") {
+      return tensor_.has_attribute(asked.word()) ? tensor_.number(asked.word())
+                                                 : evaluated(asked.arguments()[0]);
+    }
+    if (asked.word() == "operands") return static_cast<double>(operands_.size());
+    const tensor::Shape& shape =
+        asked.word() == "result" ? tensor_.shape : operand(asked.word())->shape;
+    return static_cast<double>(shape[static_cast<int>(asked.arguments()[0].number())]);
+  }
+
+  double known(std::string_view key) const {
+    for (const Ingredient& ingredient : result_.ingredients) {
+      if (ingredient.key == key) return ingredient.value;
+    }
+    return 0;
+  }
+
+  double largest_term() const {
+    double most = -std::numeric_limits<double>::infinity();
+    for (const Term& term : result_.terms) most = std::max(most, term.value);
+    return most;
+  }
+
+  Factor cell(const CellRule& rule) {
+    const TracedTensor& from =
+        rule.role.empty() ? *operands_[static_cast<size_t>(counter_)] : *operand(rule.role);
+    Index where;
+    for (const Expression& part : rule.index) {
+      if (part.kind() == "index") {
+        where.insert(where.end(), at_.begin(), at_.end());
+      } else if (part.kind() == "row") {
+        where.insert(where.end(), at_.begin(), at_.end() - 1);
+      } else if (part.kind() == "offset") {
+        where = index_at(from.shape, offset_in(tensor_.shape, at_));
+      } else {
+        where.push_back(whole(part));
+      }
+    }
+    const double value = trace_.value(from, where);
+    return {{from.name, std::move(where)}, value};
+  }
+
+  void add(const IngredientRule& rule) {
+    if (evaluated(rule.present) == 0) return;
+    if (!rule.cell) {
+      result_.ingredients.push_back({rule.key, evaluated(rule.value)});
       return;
     }
-    case Operation::activation:
-      result_.combination = Combination::activation;
-      return term("value", factor("input", at_));
+    Factor from = cell(*rule.cell);
+    result_.ingredients.push_back({rule.key, from.value, std::move(from.cell)});
   }
-}
 
-void Explanation::explain_weigh() {
-  result_.combination = Combination::sum;
-  const int64_t head = at_[1] / (tensor_.shape[1] / operand("value").shape[1]);
-  product("product", factor("weights", row()), factor("value", {at_[0], head, at_[3], last()}));
-}
-
-void Explanation::explain_sum_keys() {
-  result_.combination = Combination::sum;
-  const TracedTensor& input = operand("input");
-  for (int64_t j = 0; j < input.shape[3]; ++j) {
-    term("value", factor(input, {at_[0], at_[1], at_[2], j, last()}));
+  void add(const TermRule& rule) {
+    counter_ = 0;
+    const int64_t count =
+        rule.present.is_number() || evaluated(rule.present) != 0 ? whole(rule.count) : 0;
+    for (counter_ = 0; counter_ < count; ++counter_) {
+      factors_.clear();
+      for (const CellRule& factor : rule.factors) factors_.push_back(cell(factor));
+      const double constant = evaluated(rule.constant);
+      double value = constant;
+      for (const Factor& factor : factors_) value *= factor.value;
+      if (rule.value) value = evaluated(*rule.value);
+      sum_ += value;
+      result_.terms.push_back({rule.key, std::move(factors_), value, sum_, constant});
+    }
+    factors_.clear();
   }
-}
 
-void Explanation::explain_mean() {
-  result_.combination = Combination::mean;
-  const TracedTensor& input = operand("input");
-  ingredient("count", static_cast<double>(input.shape[-1]));
-  for (int64_t i = 0; i < input.shape[-1]; ++i) term("value", factor(input, under(i)));
-}
-
-void Explanation::finish() {
-  if (result_.combination == Combination::sum && result_.terms.size() == 1) {
-    result_.combination = Combination::one;
+  void combine() {
+    result_.combined = result_.value;
+    result_.combination = "nothing";
+    double size = 0;
+    for (const CombinationRule& rule : rule_.combinations) {
+      if (evaluated(rule.present) == 0) continue;
+      const bool is_one = rule.key == "sum" && result_.terms.size() == 1;
+      result_.combination = is_one ? "one" : rule.key;
+      result_.combined = evaluated(rule.value);
+      if (rule.grows_with_terms) size = std::abs(of_absolute_terms(rule.value));
+      break;
+    }
+    result_.size = std::max({1.0, std::abs(result_.value), size});
   }
-  const Combined combined = combine(result_, tensor_);
-  result_.combined = combined.value;
-  result_.size = std::max({1.0, std::abs(result_.value), combined.size});
-}
 
-std::string_view name_of(Combination combination) {
-  constexpr std::array<std::string_view, 11> kNames = {"sum",        "one",     "mean",   "root",
-                                                       "quotient",   "maximum", "sine",   "cosine",
-                                                       "activation", "hidden",  "nothing"};
-  return kNames[static_cast<size_t>(combination)];
-}
+  // What the value would be if all terms had one sign: rounding is measured against it.
+  double of_absolute_terms(const Expression& value) {
+    const double kept = std::exchange(sum_, 0);
+    for (const Term& term : result_.terms) {
+      if (std::isfinite(term.value)) sum_ += std::abs(term.value);
+    }
+    const double size = evaluated(value);
+    sum_ = kept;
+    return std::isfinite(size) ? size : 0;
+  }
+
+  const Trace& trace_;
+  const TracedTensor& tensor_;
+  const Rule& rule_;
+  Index at_;
+  std::vector<const TracedTensor*> operands_;
+  Scope scope_;
+  int64_t counter_ = 0;
+  double sum_ = 0;
+  std::vector<Factor> factors_;
+  CellTerms result_;
+};
+
+}  // namespace
 
 std::vector<CellReference> CellTerms::cells() const {
   std::vector<CellReference> all;
@@ -120,7 +201,7 @@ std::vector<CellReference> CellTerms::cells() const {
 }
 
 CellTerms explain_cell(const Trace& trace, const CellReference& cell) {
-  return Explanation(trace, trace.at(cell.name), cell).made();
+  return Evaluation(trace, trace.at(cell.name), cell).made();
 }
 
 }  // namespace headlight::explain

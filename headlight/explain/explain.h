@@ -1,6 +1,6 @@
 // Door of explain: a run of a model as data. Every tensor with the operation and the operands that
-// made it, the terms of every cell, statistics of heads, the variants where texts disagree, and
-// the way back from an error to a changed weight. What is drawn from it, and in
+// made it, the terms of every cell, the variants where texts disagree, and the way back from an
+// error to a changed weight. What is drawn from it, and in
 // which language, is the caller's: texts and formulas are named by keys.
 //
 //   const explain::Input input = explain::make_input(model, tokenizer, {.text = "...", ...});
@@ -16,9 +16,8 @@
 #include "headlight/explain/cell.h"
 #include "headlight/explain/cell_terms.h"
 #include "headlight/explain/explanation_json.h"
-#include "headlight/explain/head_statistics.h"
 #include "headlight/explain/input.h"
-#include "headlight/explain/recording.h"
+#include "headlight/explain/operation.h"
 #include "headlight/explain/trace.h"
 #include "headlight/explain/trace_file.h"
 #include "headlight/explain/variants.h"

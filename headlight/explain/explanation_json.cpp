@@ -59,31 +59,18 @@ io::Json cell_json(const Trace& trace, const CellTerms& cell) {
     ingredients.emplace_back(std::move(entry));
   }
   return io::Json::Object{{"cell", text_of(trace, cell.cell)},
-                          {"operation", name_of(cell.operation)},
-                          {"combination", name_of(cell.combination)},
+                          {"operation", cell.operation},
+                          {"combination", cell.combination},
                           {"value", cell.value},
                           {"combined", cell.combined},
                           {"terms", terms_json(trace, cell.terms)},
                           {"ingredients", std::move(ingredients)}};
 }
 
-io::Json head_json(const HeadStatistics& head) {
-  return io::Json::Object{{"name", head.name()},
-                          {"place", head.place},
-                          {"head", head.head},
-                          {"entropy", head.entropy},
-                          {"relative_entropy", head.relative_entropy},
-                          {"mean_distance", head.mean_distance},
-                          {"role", name_of(head.role)},
-                          {"measure", head.measure},
-                          {"output_difference", head.output_difference}};
-}
-
 io::Json variant_json(const Variant& variant) {
   return io::Json::Object{
       {"key", variant.key},
       {"place", variant.place},
-      {"step", variant.step},
       {"own", variant.is_own},
       {"formula", variant.formula},
       {"tensors", io::Json::Array(variant.tensors.begin(), variant.tensors.end())},

@@ -4,7 +4,6 @@
 
 #include "headlight/explain/backward.h"
 #include "headlight/explain/cell_terms.h"
-#include "headlight/explain/head_statistics.h"
 #include "headlight/explain/variants.h"
 
 namespace headlight::explain {
@@ -13,10 +12,7 @@ namespace headlight::explain {
 // "value"}], "constant", "value", "running"}], "ingredients": [{"key", "value", "cell" (where it is
 // one)}]}.
 io::Json cell_json(const Trace& trace, const CellTerms& cell);
-// {"name", "place", "head", "entropy", "relative_entropy", "mean_distance", "role", "measure",
-// "output_difference"}.
-io::Json head_json(const HeadStatistics& head);
-// {"key", "place", "step", "own", "formula", "tensors", "result_of", "largest_difference"}.
+// {"key", "place", "own", "formula", "tensors", "result_of", "largest_difference"}.
 io::Json variant_json(const Variant& variant);
 // {"loss", "target_count", "weight", "value", "gradient", "terms", "gradients": [names of tensors],
 // "update": {as WeightUpdate}, "new_value", "new_loss"}. The numbers of gradients are not in it.

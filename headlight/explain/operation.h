@@ -1,44 +1,139 @@
-// Operation: what made a tensor, in words that an independent program can follow.
+// Operation: what made a tensor, as data that an independent program can follow: which cells of
+// which operands enter a cell, and how they combine. Each is described in one file of operations/.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/explain/expression.h"
 
 namespace headlight::explain {
 
-// Each with its operands by role (those in brackets may be absent) and its attributes. Shapes are
-// (B, ...); "last" is the last axis.
-enum class Operation {
-  given,      // an input of what is shown: ids, or a tensor of a layer that was left out
-  parameter,  // learned numbers
-  copy,       // input
-  table,      // ids, table: row ids[b, t] + start of the table, times `scale`. Without ids: row
-              // t + start for every sequence
-  sinusoid,   // position `start` + t, R14; `base`, `order` interleaved|halves, `divisor`
-              // half|half_minus_one, `index` pair|column
-  add,        // left, right, [more]
-  linear,     // input (..., I), weight, [bias]: rows times the outputs [weight_begin, + outputs) of
-              // the weight, plus bias [bias_begin, + outputs); `layout` out_in|in_out. `repeat` n:
-              // the weight's inputs n times side by side; the input is (B, T, C) read as (B, T*C)
-  cut,        // input: columns [begin, + width) of the last axis
-  split,      // input (B, T, H*W) to (B, H, T, W); `heads`
-  scores,     // query (B, H, T, D), key (B, Hkv, S, D): dot products (B, H, T, S)
-  scale,      // input times `factor`
-  mask,       // input, -infinity where not seen; `causal`: key j is seen by query i when j <= i
-  row_max,    // input: the largest of each row (last axis)
-  row_sum,    // input, maximum: the sum of exp(input - maximum) over each row
-  softmax,    // input, maximum, sum: exp(input - maximum) / sum
-  weigh,      // weights (B, H, T, S), value (B, Hkv, S, E): each a_ij * v_j, (B, H, T, S, E)
-  sum_keys,   // input (B, H, T, S, E): summed over S
-  merge,      // input (B, H, T, E), [gates (H,)]: (B, T, H*E)
-  mean,       // input: over the last axis
-  deviation,  // input, mean: sqrt(sum (x - mean)^2 / n + epsilon); `epsilon`; `sample`: n - 1 in
-              // place of n; `outside`: sqrt(sum / n) + epsilon
-  normalize,  // input, mean, deviation: (x - mean) / deviation
-  scale_shift,  // input, weight, [bias]: input * weight + bias
-  activation,   // input; `function` relu|gelu|gelu_new
+class Trace;
+class TraceBuilder;
+class VariantBuilder;
+struct TracedTensor;
+
+// One cell of the operand in this role. The role "" is the operand whose number is the term's.
+struct CellRule {
+  std::string role;
+  std::vector<Expression> index;
 };
 
-// The enumerator's name, e.g. "scale_shift".
-std::string_view name_of(Operation operation);
+// A number that enters besides the terms: a cell of an operand, or a value.
+struct IngredientRule {
+  std::string key;  // "mean", "epsilon", "position", ...; cell.ingredient.<key> of the catalogue
+  std::optional<CellRule> cell = {};
+  Expression value = 0.0;
+  Expression present = 1.0;  // 0: there is none
+};
+
+// As many lines of the sum as `count` says. A line's value is the product of its factors and the
+// constant, unless `value` says otherwise.
+struct TermRule {
+  std::string key;  // "product", "bias", "value", ...; cell.term.<key> of the catalogue
+  std::vector<CellRule> factors = {};
+  Expression count = 1.0;
+  Expression constant = 1.0;
+  std::optional<Expression> value = {};
+  Expression present = 1.0;
+};
+
+// How the sum of the terms becomes the value; the first one that applies.
+struct CombinationRule {
+  std::string key;  // "sum", "mean", "root", ...; cell.combination.<key> of the catalogue
+  Expression value = sum();
+  std::optional<Expression> shown = {};  // for readers, where it is more than `value` says
+  Expression present = 1.0;
+  bool grows_with_terms = true;  // whether its rounding does
+};
+
+// Without combinations a cell is a leaf: it is given.
+struct Rule {
+  std::vector<IngredientRule> ingredients = {};
+  std::vector<TermRule> terms = {};
+  std::vector<CombinationRule> combinations = {};
+};
+
+// The gradient of a tensor, on its way to one of its operands.
+struct GradientFlow {
+  const Trace& trace;
+  const TracedTensor& made;     // the tensor that the operand went into
+  const TracedTensor& operand;  // ... in the role `role`
+  std::string_view role;
+  const tensor::Tensor& gradient;  // of `made`, contiguous, of its shape
+};
+
+// One use of a parameter's cell: which cell of the result it entered, and what it was multiplied
+// with there.
+struct CellUse {
+  std::vector<int64_t> result;
+  std::string key = "value";                   // as TermRule::key
+  std::optional<std::string> other_role = {};  // the other factor; absent: none
+  std::vector<int64_t> other_index = {};
+  double constant = 1;
+};
+
+struct Operation {
+  std::string name;
+  std::string does = {};  // operands by role, attributes, and what they mean: docs/formats
+  Rule rule = {};
+  // backward.<key> of the catalogue: how gradients pass; empty: they do not, or as they are.
+  std::string gradient_text = {};
+  // The contribution to the operand's gradient, of its shape; not defined where none passes.
+  // Absent: nothing passes.
+  tensor::Tensor (*gradient)(const GradientFlow& flow) = nullptr;
+  // Of operations that only move numbers: their own gradient, from that of their operand "input"
+  // where nothing else is made of it.
+  tensor::Tensor (*moved)(const tensor::Tensor& gradient, const TracedTensor& made) = nullptr;
+  // Where a cell of the operand in this role entered `made`; for operands that are learned.
+  std::vector<CellUse> (*uses)(const Trace& trace, const TracedTensor& made, std::string_view role,
+                               const std::vector<int64_t>& cell) = nullptr;
+};
+
+using RecordedStep = autograd::Recording::Step;
+
+// How one operation of autograd, as it reports itself, becomes tensors of a trace. `name` is what
+// its output is called.
+struct Expansion {
+  std::string operation;  // Report::operation
+  void (*put)(TraceBuilder& builder, const RecordedStep& step, const std::string& name);
+  // The same for columns [begin, begin + width of the part) of an output that has no name itself;
+  // absent: such parts are cut out of the whole.
+  void (*put_part)(TraceBuilder& builder, const RecordedStep& step, const std::string& name,
+                   const autograd::Recording::Source& part, int64_t width) = nullptr;
+};
+
+// Other ways to compute what stands at a place: see variants.h.
+struct VariantFamily {
+  // The place that this tensor is the sign of; empty: none.
+  std::string (*place)(const Trace& trace, const TracedTensor& tensor);
+  void (*build)(VariantBuilder& builder);
+};
+
+// All that is known, put together from the files of operations/: each defines a function
+// add_<file>(OperationTable&), and the build calls them all.
+struct OperationTable {
+  std::map<std::string, Operation, std::less<>> operations;
+  std::map<std::string, Expansion, std::less<>> expansions;
+  std::vector<VariantFamily> variants;
+  std::set<std::string> formulas;  // keys that TracedTensor::formula may have
+
+  void add(Operation operation) { operations[operation.name] = std::move(operation); }
+  void add(Expansion expansion) { expansions[expansion.operation] = expansion; }
+};
+const OperationTable& operation_table();
+// Made by the build; calls add_<file> of every file of operations/.
+void fill_operation_table(OperationTable& table);
+
+// The rule as JSON: {"ingredients", "terms", "combinations"}, expressions as Expression::json.
+io::Json rule_json(const Rule& rule);
+// {"name": rule, ...} of these operations.
+io::Json operations_json(const std::set<std::string>& names);
 
 }  // namespace headlight::explain

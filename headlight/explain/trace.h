@@ -1,6 +1,7 @@
 // Trace: a run as a list of tensors, each with what it was computed from.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -9,23 +10,31 @@
 #include <vector>
 
 #include "headlight/explain/input.h"
-#include "headlight/explain/recording.h"
 #include "headlight/explain/traced_tensor.h"
 
 namespace headlight::explain {
 
-class Reconstruction;
+class Trace;
+
+// Numbers that grow with queries times keys: computed when they are asked for.
+class LateValues {
+ public:
+  virtual ~LateValues() = default;
+  // All of them (`head` < 0), or one head's without the head axis.
+  virtual tensor::Tensor values(const Trace& trace, int64_t head) const = 0;
+  virtual double value(const Trace& trace, const std::vector<int64_t>& index) const = 0;
+};
 
 // Names are those of TracedTensor or, for one head, "<place>.head.<h>.<tensor>", which stands for
 // the tensor without its head axis. Names that there are not are Error(bad_input) with the nearest.
 class Trace {
  public:
   Trace(base::ThreadPool& threads, Input input, const nn::Parameters& parameters);
-  Trace(Trace&&) noexcept;
-  Trace& operator=(Trace&&) noexcept;
-  ~Trace();
 
   const Input& input() const noexcept { return input_; }
+  // What the run said of itself, for those who look at heads.
+  const autograd::Recording& recording() const noexcept { return *recording_; }
+  autograd::Recording& record(std::function<bool(std::string_view place)> keeps = {});
   base::ThreadPool& threads() const noexcept { return *threads_; }
 
   // In the order in which the numbers come about; operands stand before what is made of them.
@@ -37,37 +46,35 @@ class Trace {
   const TracedTensor& at(std::string_view name) const;
   // Whether it is a tensor of the trace or any parameter of the model.
   bool knows(std::string_view name) const;
-  // The tensors of one step of the walk, in order. 12: scaled and masked scores and weights of the
-  // self-attention that has a causal mask. Variants are not among them.
-  std::vector<const TracedTensor*> of_step(int step) const;
 
-  // The engine's numbers, contiguous; ids are int64. Scores, weights and weighted values are
-  // computed when they are asked for, from the run's own queries, keys, maxima and sums.
+  // The engine's numbers, contiguous; ids are int64, masks boolean. What grows with queries times
+  // keys is computed when it is asked for, to the bits of the run.
   tensor::Tensor values(std::string_view name) const;
   // One number of a tensor or parameter; the index is whole ((B, ...)) and within the shape.
   double value(const TracedTensor& tensor, const std::vector<int64_t>& index) const;
+  // Whether its numbers are computed when they are asked for.
+  bool is_late(const TracedTensor& tensor) const { return late_.contains(tensor.name); }
   // Labels of an axis of the size that the tensor has there; empty where positions are numbers.
   std::vector<std::string> labels(Axis axis) const;
 
-  // For those who build and extend traces. `values` may be absent for what is reconstructed of an
-  // attention: stages at `place`, from query, key and value that have been added at `inputs`.
+  // For those who build and extend traces.
   void add(TracedTensor tensor, tensor::Tensor values);
-  void add_attention(const std::string& place, const std::string& inputs, float scale, bool causal);
-  // One stage of an attention that was added, by its public name.
-  tensor::Tensor stage(const std::string& place, std::string_view name) const;
+  void add(TracedTensor tensor, std::shared_ptr<const LateValues> values);
 
  private:
+  void add_tensor(TracedTensor tensor);
   void use_parameter(const std::string& name);
 
   base::ThreadPool* threads_;
   Input input_;
+  std::shared_ptr<autograd::Recording> recording_;
   std::map<std::string, nn::ParameterHandle, std::less<>> model_parameters_;
   std::vector<TracedTensor> tensors_;
   std::vector<TracedTensor> parameters_;
   std::map<std::string, size_t, std::less<>> places_;            // in tensors_
   std::map<std::string, size_t, std::less<>> parameter_places_;  // in parameters_
   std::map<std::string, tensor::Tensor, std::less<>> values_;
-  std::unique_ptr<Reconstruction> reconstruction_;
+  std::map<std::string, std::shared_ptr<const LateValues>, std::less<>> late_;
 };
 
 struct TraceOptions {

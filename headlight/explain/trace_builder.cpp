@@ -1,12 +1,14 @@
-// The model's parts in the order in which they compute.
+// Names for values, and the walk over what was recorded.
 #include "headlight/explain/trace_builder.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace headlight::explain {
 namespace {
 
+using autograd::Recording;
 using tensor::Tensor;
 
 // "encoder.0.self.scores" without its layer: "encoder.self.scores".
@@ -18,200 +20,196 @@ std::string without_layer(const std::string& name) {
   return end == dot + 1 ? name : name.substr(0, dot) + name.substr(end);
 }
 
+// The number of "encoder.3.self.query"; -1 for what lies outside layers.
+int64_t layer_of(std::string_view place) {
+  const size_t dot = place.find('.');
+  if (dot == std::string_view::npos) return -1;
+  int64_t layer = -1;
+  std::from_chars(place.data() + dot + 1, place.data() + place.size(), layer);
+  return layer;
+}
+
 }  // namespace
 
-void TraceBuilder::put(Entry entry, Tensor values) {
-  if (!values.defined()) values = recording_.find(entry.name);
-  if (!values.defined()) return;
-  const tensor::Shape shape = values.shape();
-  trace_.add(made(std::move(entry), shape), std::move(values));
+int64_t begin_along(const Recording::Source& source, int axis) {
+  return source.is_whole() ? 0 : source.begin[static_cast<size_t>(axis)];
 }
 
-void TraceBuilder::put_later(Entry entry, const tensor::Shape& shape) {
-  trace_.add(made(std::move(entry), shape), {});
+TraceBuilder::TraceBuilder(Trace& trace, const Recording& recording, std::string variant)
+    : trace_(trace), recording_(recording), variant_(std::move(variant)) {}
+
+std::string TraceBuilder::full_name(const std::string& name) const {
+  return variant_.empty() ? name : "variant." + variant_ + "." + name;
 }
 
-TracedTensor TraceBuilder::made(Entry entry, const tensor::Shape& shape) const {
-  TracedTensor tensor{.name = entry.name,
-                      .operation = entry.operation,
-                      .operands = std::move(entry.operands),
-                      .attributes = std::move(entry.attributes),
-                      .shape = shape,
-                      .axes = std::move(entry.axes),
-                      .formula = std::move(entry.formula),
-                      .text = without_layer(entry.name),
-                      .step = entry.step};
+const TracedTensor* TraceBuilder::find(const std::string& name) const {
+  const TracedTensor* own = trace_.find(full_name(name));
+  return own != nullptr ? own : trace_.find(name);
+}
+
+void TraceBuilder::build() {
+  for (size_t i = 0; i < recording_.steps().size(); ++i) {
+    const RecordedStep& step = recording_.steps()[i];
+    if (step.is_name()) continue;
+    for (const Recording::Output& output : step.outputs) makers_.emplace(output.value, i);
+  }
+  for (size_t i = 0; i < recording_.steps().size(); ++i) put_step(i);
+}
+
+// The next name that a value is given from step `after` on; empty: none.
+std::string TraceBuilder::given_name(int64_t value, size_t after) const {
+  for (size_t i = after; i < recording_.steps().size(); ++i) {
+    const RecordedStep& step = recording_.steps()[i];
+    if (step.is_name() && step.outputs.front().value == value) return step.name;
+  }
+  return "";
+}
+
+void TraceBuilder::put_step(size_t number) {
+  current_ = number;
+  const RecordedStep& step = recording_.steps()[number];
+  if (step.is_name()) return put_name(step);
+  const auto expansion = operation_table().expansions.find(step.report.operation);
+  if (expansion == operation_table().expansions.end()) return;
+  const std::string name = given_name(step.output("output"), number);
+  // What has neither a name nor a place is put when somebody uses it.
+  if (name.empty() && step.report.place.empty()) return;
+  expansion->second.put(*this, step, name);
+}
+
+void TraceBuilder::put_name(const RecordedStep& step) {
+  const int64_t value = step.outputs.front().value;
+  const auto known = latest_.find(value);
+  if (known != latest_.end()) {
+    if (known->second != full_name(step.name)) put_copy(step.name, known->second, value);
+    return;
+  }
+  if (step.named.is_whole()) return put_given(step.name, value);
+  const Tensor& part = tensor(value);
+  const auto maker = makers_.find(step.named.value);
+  if (maker != makers_.end() && !latest_.contains(step.named.value)) {
+    const RecordedStep& made_by = recording_.steps()[maker->second];
+    const Expansion& expansion =
+        operation_table().expansions.find(made_by.report.operation)->second;
+    if (expansion.put_part != nullptr) {
+      expansion.put_part(*this, made_by, step.name, step.named, part.size(-1));
+      latest_[value] = full_name(step.name);
+      return;
+    }
+  }
+  const Input whole{"input", {step.named.value}, recording_.value(step.named.value)};
+  const std::string input = name_of(whole, step.name);
+  put({.name = step.name,
+       .operation = "cut",
+       .operands = {{"input", input}},
+       .attributes = {{"begin", begin_along(step.named, part.rank() - 1)},
+                      {"width", part.size(-1)}},
+       .axes = axes_of(input, step.name, part.rank()),
+       .formula = "attention.cut"},
+      part, value);
+}
+
+void TraceBuilder::put_given(const std::string& name, int64_t value) {
+  const Tensor& numbers = tensor(value);
+  const bool is_ids = numbers.dtype() == tensor::DType::i64;
+  std::vector<Axis> axes = {Axis::batch, tokens_of(name), Axis::column};
+  axes.resize(static_cast<size_t>(numbers.rank()), Axis::column);
+  if (is_ids && numbers.rank() == 2) {
+    const Tensor& source = trace_.input().batch.source_ids;
+    const bool is_source = source.defined() && source.memory() == numbers.memory();
+    axes = {Axis::batch, is_source ? Axis::source_token : Axis::token};
+  }
+  put({.name = name, .axes = axes, .formula = is_ids ? "ids" : "residual.pass"}, numbers, value);
+}
+
+Axis TraceBuilder::tokens_of(const std::string& name) const {
+  const TracedTensor* ids = trace_.find(name.substr(0, name.find('.')) + ".ids");
+  return ids != nullptr && ids->axes.size() > 1 ? ids->axes[1] : Axis::token;
+}
+
+std::vector<Axis> TraceBuilder::axes_of(const std::string& operand, const std::string& name,
+                                        int rank) const {
+  if (const TracedTensor* known = operand.empty() ? nullptr : trace_.find(operand)) {
+    if (known->shape.rank() == rank && !known->is_parameter()) return known->axes;
+  }
+  std::vector<Axis> axes = {Axis::batch, tokens_of(name)};
+  axes.resize(static_cast<size_t>(rank), Axis::column);
+  return axes;
+}
+
+const RecordedStep* TraceBuilder::unnamed_maker(const Source& source) const {
+  if (!source.is_whole() || latest_.contains(source.value)) return nullptr;
+  const auto maker = makers_.find(source.value);
+  return maker == makers_.end() ? nullptr : &recording_.steps()[maker->second];
+}
+
+std::string TraceBuilder::name_of(const Input& input, const std::string& used_for) {
+  if (input.source.value == Recording::kUnknown) return "";
+  const auto known = latest_.find(input.source.value);
+  if (known != latest_.end()) return known->second;
+  const std::string name = used_for + "." + input.role;
+  if (const RecordedStep* maker = unnamed_maker(input.source)) {
+    const auto expansion = operation_table().expansions.find(maker->report.operation);
+    if (expansion != operation_table().expansions.end()) {
+      expansion->second.put(*this, *maker, name);
+      if (latest_.contains(input.source.value)) return latest_[input.source.value];
+    }
+  }
+  put_given(name, input.source.value);
+  return latest_[input.source.value];
+}
+
+int64_t TraceBuilder::same_sum(const std::vector<int64_t>& operands, int64_t value) {
+  if (std::find(operands.begin(), operands.end(), Recording::kUnknown) != operands.end()) {
+    return Recording::kUnknown;
+  }
+  const auto [at, is_new] = sums_.emplace(operands, value);
+  return is_new || at->second == value ? Recording::kUnknown : at->second;
+}
+
+TracedTensor TraceBuilder::completed(TracedTensor tensor) const {
+  tensor.text = without_layer(tensor.name);
+  tensor.name = full_name(tensor.name);
+  tensor.variant = variant_;
   const bool complete =
       std::all_of(tensor.operands.begin(), tensor.operands.end(),
                   [this](const Operand& operand) { return trace_.knows(operand.name); });
   if (!complete) {
-    tensor.operation = Operation::given;
+    tensor.operation = kGiven;
     tensor.operands.clear();
     tensor.attributes.clear();
   }
   return tensor;
 }
 
-void TraceBuilder::build(const models::Parts& parts) {
-  const bool both = parts.encoder.layers != nullptr && parts.decoder.layers != nullptr;
-  const models::Batch& batch = trace_.input().batch;
-  if (parts.encoder.layers != nullptr) {
-    const Side side{"encoder", both ? Axis::source_token : Axis::token, false, false};
-    put_stack(side, parts, parts.encoder, both ? batch.source_ids : batch.ids);
+void TraceBuilder::put(TracedTensor tensor, const Tensor& values, int64_t value) {
+  TracedTensor made = completed(std::move(tensor));
+  made.shape = values.shape();
+  if (value != Recording::kUnknown) {
+    latest_[value] = made.name;
+    values_[made.name] = value;
   }
-  if (parts.decoder.layers != nullptr) {
-    put_stack({"decoder", Axis::token, both, true}, parts, parts.decoder, batch.ids);
-  }
-  const bool decodes = parts.decoder.layers != nullptr;
-  put_prediction(parts, decodes ? "decoder.output" : "encoder.output", Axis::token);
+  if (names_ != nullptr) names_->push_back(made.name);
+  if (trace_.find(made.name) != nullptr) return;
+  trace_.add(std::move(made), values.contiguous());
 }
 
-void TraceBuilder::put_stack(const Side& side, const models::Parts& parts,
-                             const models::Parts::Stack& stack, const Tensor& ids) {
-  put({side.place + ".ids", Operation::given, {}, {Axis::batch, side.tokens}, "ids", 3}, ids);
-  put_embedding(side, *stack.embedding, parts.segments, ids);
-  std::string before = side.place + ".sum";
-  if (parts.embedding_norm != nullptr) {
-    const std::string& place = parts.embedding_norm->options().place;
-    put({place + ".input",
-         Operation::copy,
-         {{"input", before}},
-         rows_of(side.tokens),
-         "residual.pass",
-         side.step(6)});
-    put_norm(*parts.embedding_norm, side.tokens, side.step(6));
-    before = place + ".output";
-  }
-  for (const nn::TransformerBlock& block : stack.layers->blocks()) {
-    put_layer(side, block, before);
-    before = block.options().place + ".residual_out";
-  }
-  if (const nn::LayerNorm* norm = stack.layers->final_norm()) {
-    const std::string& place = norm->options().place;
-    put({place + ".input",
-         Operation::copy,
-         {{"input", before}},
-         rows_of(side.tokens),
-         "residual.pass",
-         side.step(10)});
-    put_norm(*norm, side.tokens, side.step(10));
-    before = place + ".output";
-  }
-  put({side.place + ".output",
-       Operation::copy,
-       {{"input", before}},
-       rows_of(side.tokens),
-       "residual.pass",
-       side.step(10)});
+void TraceBuilder::put(TracedTensor tensor, std::shared_ptr<const LateValues> values) {
+  TracedTensor made = completed(std::move(tensor));
+  if (names_ != nullptr) names_->push_back(made.name);
+  if (trace_.find(made.name) == nullptr) trace_.add(std::move(made), std::move(values));
 }
 
-void TraceBuilder::put_embedding(const Side& side, const nn::SequenceEmbedding& embedding,
-                                 const nn::Embedding* segments, const Tensor& ids) {
-  const std::string& place = side.place;
-  put({place + ".embedding",
-       Operation::table,
-       {{"ids", place + ".ids"}, {"table", embedding.parameters().front()->name()}},
-       rows_of(side.tokens),
-       "embedding.lookup",
-       side.step(4),
-       {{"scale", static_cast<double>(embedding.options().scale)}}});
-  std::string left = place + ".embedding";
-  if (segments != nullptr) {
-    const Tensor& given = trace_.input().batch.segments;
-    put({place + ".segment_ids", Operation::given, {}, {Axis::batch, side.tokens}, "ids", 3},
-        given.defined() ? given : Tensor::zeros(tensor::DType::i64, ids.shape()));
-    put({place + ".segments",
-         Operation::table,
-         {{"ids", place + ".segment_ids"}, {"table", segments->weight()->name()}},
-         rows_of(side.tokens),
-         "embedding.segments",
-         side.step(4)});
-  }
-  put_positions(side, embedding);
-  std::vector<Operand> operands = {{"left", left}, {"right", place + ".positions"}};
-  if (segments != nullptr) operands.push_back({"more", place + ".segments"});
-  put({place + ".sum", Operation::add, std::move(operands), rows_of(side.tokens), "embedding.sum",
-       side.step(6)});
-}
-
-void TraceBuilder::put_positions(const Side& side, const nn::SequenceEmbedding& embedding) {
-  const nn::SequenceEmbeddingOptions& options = embedding.options();
-  Entry entry{side.place + ".positions",
-              Operation::sinusoid,
-              {},
-              rows_of(side.tokens),
-              "positions.sinusoid",
-              side.step(5),
-              {{"start", options.position_start}}};
-  if (options.learned_positions.empty()) {
-    entry.attributes.emplace_back("base", options.sinusoids.base);
-    entry.attributes.emplace_back("order", options.sinusoids.halves ? "halves" : "interleaved");
-    entry.attributes.emplace_back("divisor",
-                                  options.sinusoids.half_minus_one ? "half_minus_one" : "half");
-    entry.attributes.emplace_back("index", "pair");
-    if (options.sinusoids.halves) entry.formula += ".halves";
-    if (options.sinusoids.half_minus_one) entry.formula += ".minus_one";
-  } else {
-    entry.operation = Operation::table;
-    entry.formula = "positions.learned";
-    entry.operands = {{"table", embedding.parameters().back()->name()}};
-  }
-  put(std::move(entry));
-}
-
-void TraceBuilder::put_sum(const Side& side, const std::string& name, const std::string& branch,
-                           const std::string& stream, bool pre_norm, int step) {
-  Entry entry{name,
-              Operation::add,
-              {{"left", branch}, {"right", stream}},
-              rows_of(side.tokens),
-              pre_norm ? "residual.add.pre" : "residual.add",
-              side.step(step)};
-  if (branch.empty()) {
-    entry.operation = Operation::copy;
-    entry.operands = {{"input", stream}};
-    entry.formula = "residual.pass";
-  }
-  put(std::move(entry));
-}
-
-void TraceBuilder::put_layer(const Side& side, const nn::TransformerBlock& block,
-                             const std::string& before) {
-  const std::string& place = block.options().place;
-  const bool pre_norm = block.options().norm_place == nn::NormPlace::pre;
-  std::string stream = place + ".residual_in";
-  put_sum(side, stream, "", before, pre_norm, 7);
-
-  std::string branch;  // what the last sublayer gave; added by the next norm
-  // Puts a norm's input and the norm. Pre-norm: of the stream with the branch added; post-norm: the
-  // same, and its output is the stream from there on.
-  const auto put_normed = [&](const nn::LayerNorm& norm, int step) {
-    const std::string& at = norm.options().place;
-    put_sum(side, at + ".input", branch, stream, pre_norm, step);
-    put_norm(norm, side.tokens, side.step(step));
-    stream = at + (pre_norm ? ".input" : ".output");
-    return at + ".output";
-  };
-
-  std::string x = pre_norm ? put_normed(*block.self_norm(), 8) : stream;
-  put_attention({place + ".self", x, x, side.tokens, side.tokens, side.causal, side.step(7)},
-                block.self());
-  branch = place + ".self.output";
-  if (!pre_norm) x = put_normed(*block.self_norm(), 8);
-  if (block.cross() != nullptr) {
-    if (pre_norm) x = put_normed(*block.cross_norm(), 11);
-    put_attention(
-        {place + ".cross", x, "encoder.output", side.tokens, Axis::source_token, false, 11},
-        *block.cross());
-    branch = place + ".cross.output";
-    if (!pre_norm) x = put_normed(*block.cross_norm(), 11);
-  }
-  if (pre_norm) x = put_normed(*block.feed_forward_norm(), 10);
-  put_feed_forward(block.feed_forward(), x, side.tokens, side.step(9));
-  branch = place + ".ffn.output";
-  if (!pre_norm) put_normed(*block.feed_forward_norm(), 10);
-
-  put_sum(side, place + ".residual_out", pre_norm ? branch : "", stream, pre_norm, 10);
+void TraceBuilder::put_copy(const std::string& name, const std::string& original, int64_t value) {
+  const Tensor& numbers = tensor(value);
+  const TracedTensor* source = trace_.find(original);
+  const bool reshaped = source != nullptr && source->shape != numbers.shape();
+  put({.name = name,
+       .operation = reshaped ? "reshape" : "copy",
+       .operands = {{"input", original}},
+       .axes = axes_of(original, name, numbers.rank()),
+       .formula = reshaped ? "reshape" : "residual.pass"},
+      numbers, value);
 }
 
 Trace trace_model(base::ThreadPool& threads, const models::Model& model, const Input& input,
@@ -224,13 +222,24 @@ Trace trace_model(base::ThreadPool& threads, const models::Model& model, const I
                                           ", one sequence without padding is needed: (1, T)"
                                     : std::string("are missing"));
   }
+  std::function<bool(std::string_view)> keeps;
+  if (!options.layers.empty()) {
+    keeps = [&options](std::string_view place) {
+      const int64_t layer = layer_of(place);
+      return layer < 0 || options.layers.contains(layer);
+    };
+  }
   tensor::Arena arena;
-  Recording recording(options.layers);
+  Trace trace(threads, input, model.parameters());
+  Recording& recording = trace.record(std::move(keeps));
+  TraceBuilder builder(trace, recording);
+  for (const nn::ParameterHandle& parameter : model.parameters()) {
+    if (parameter->defined()) builder.know(recording.know(parameter->value()), parameter->name());
+  }
   autograd::Context context{.threads = threads, .arena = arena, .observer = &recording};
   const autograd::Value output = model.forward(context, input.batch);
   if (model.has_logits()) model.logits(context, output);
-  Trace trace(threads, input, model.parameters());
-  TraceBuilder(trace, recording).build(model.parts());
+  builder.build();
   return trace;
 }
 

@@ -1,82 +1,88 @@
-// TraceBuilder: puts the tensors of a recorded run in order, each with its operation and operands.
-// Inside explain only.
+// TraceBuilder: turns what a run reported of itself into the tensors of a trace. It knows no
+// operation: each report is handed to the file of operations/ that expands it. Inside explain only.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "headlight/explain/operation.h"
 #include "headlight/explain/trace.h"
 
 namespace headlight::explain {
 
 class TraceBuilder {
  public:
-  TraceBuilder(Trace& trace, const Recording& recording) : trace_(trace), recording_(recording) {}
+  using Source = autograd::Recording::Source;
+  using Input = autograd::Recording::Input;
 
-  void build(const models::Parts& parts);
+  // With a variant's key, tensors are named "variant.<key>.<name>".
+  TraceBuilder(Trace& trace, const autograd::Recording& recording, std::string variant = "");
+
+  // A value that was there before the run has this name.
+  void know(int64_t value, const std::string& name) { latest_[value] = name; }
+  // Puts every step of the recording, in order.
+  void build();
+  // Everything that is put from now on is listed here too, in order.
+  void list_names(std::vector<std::string>* names) { names_ = names; }
+  // The values that were put, by name.
+  const std::map<std::string, int64_t, std::less<>>& values() const { return values_; }
+
+  // For expansions. -----------------------------------------------------------------------------
+
+  Trace& trace() { return trace_; }
+  const autograd::Recording& recording() const { return recording_; }
+  const tensor::Tensor& tensor(int64_t value) const { return recording_.value(value).data(); }
+
+  // What an input is called at this moment; a value that nobody named is put under "<for>.<role>"
+  // first. Empty: it comes from what was left out.
+  std::string name_of(const Input& input, const std::string& used_for);
+  // The name that a value is given next, from the step that is being put on; empty: none.
+  std::string next_name(int64_t value) const { return given_name(value, current_); }
+  // The step that made a value that has no name yet; nullptr: it has one, or comes from elsewhere.
+  const RecordedStep* unnamed_maker(const Source& source) const;
+  // The value that is known to be this sum already; kUnknown: none. Remembers it otherwise.
+  int64_t same_sum(const std::vector<int64_t>& operands, int64_t value);
+
+  // Adds the tensor, with its name, text and variant completed. An operand that was left out makes
+  // it an input. `value` is the recorded one that it is; kUnknown: none.
+  void put(TracedTensor tensor, const tensor::Tensor& values,
+           int64_t value = autograd::Recording::kUnknown);
+  void put(TracedTensor tensor, std::shared_ptr<const LateValues> values);
+  // The same numbers under another name.
+  void put_copy(const std::string& name, const std::string& original, int64_t value);
+
+  // "variant.scale.none.encoder.0.self.scores" of "encoder.0.self.scores", where the builder is one
+  // of a variant.
+  std::string full_name(const std::string& name) const;
+  // What the trace knows under this name, or under its variant's.
+  const TracedTensor* find(const std::string& name) const;
+  // The axis of tokens that the side of the model has to which a name belongs ("encoder...").
+  Axis tokens_of(const std::string& name) const;
+  // The axes of an operand; rows of columns where it is not known.
+  std::vector<Axis> axes_of(const std::string& operand, const std::string& name, int rank) const;
 
  private:
-  // Encoder or decoder. Beside an encoder all of a decoder belongs to step 11.
-  struct Side {
-    std::string place;
-    Axis tokens;
-    bool second;
-    bool causal;
-
-    int step(int own) const { return second ? 11 : own; }
-  };
-  // A tensor that is about to be put.
-  struct Entry {
-    std::string name;
-    Operation operation;
-    std::vector<Operand> operands;
-    std::vector<Axis> axes;
-    std::string formula;
-    int step;
-    io::Json::Object attributes = {};
-  };
-
-  static std::vector<Axis> rows_of(Axis tokens) { return {Axis::batch, tokens, Axis::column}; }
-  // With the numbers recorded under its name, or `values`. An operand that was left out makes it an
-  // input; without numbers it is left out itself.
-  void put(Entry entry, tensor::Tensor values = {});
-  TracedTensor made(Entry entry, const tensor::Shape& shape) const;
-  // Scores and the like: the shape is known, numbers come later.
-  void put_later(Entry entry, const tensor::Shape& shape);
-
-  void put_stack(const Side& side, const models::Parts& parts, const models::Parts::Stack& stack,
-                 const tensor::Tensor& ids);
-  void put_embedding(const Side& side, const nn::SequenceEmbedding& embedding,
-                     const nn::Embedding* segments, const tensor::Tensor& ids);
-  void put_positions(const Side& side, const nn::SequenceEmbedding& embedding);
-  void put_layer(const Side& side, const nn::TransformerBlock& block, const std::string& before);
-  // What a sublayer gave, added to the stream; the stream alone when there is no branch.
-  void put_sum(const Side& side, const std::string& name, const std::string& branch,
-               const std::string& stream, bool pre_norm, int step);
-  void put_linear(Entry entry, const std::string& input, const nn::Linear::Part& part);
-
-  struct AttentionPlace {
-    std::string place;
-    std::string query;   // what queries are made of
-    std::string memory;  // what keys and values are made of
-    Axis queries;
-    Axis keys;
-    bool causal;
-    int step;
-  };
-  void put_attention(const AttentionPlace& at, const nn::MultiHeadAttention& attention);
-  void put_projections(const AttentionPlace& at, const nn::MultiHeadAttention& attention);
-  void put_scores(const AttentionPlace& at);
-  void put_heads(const AttentionPlace& at, const nn::MultiHeadAttention& attention);
-
-  // The rest of a norm whose input has been put.
-  void put_norm(const nn::LayerNorm& norm, Axis tokens, int step);
-  void put_feed_forward(const nn::FeedForward& layers, const std::string& input, Axis tokens,
-                        int step);
-  void put_prediction(const models::Parts& parts, const std::string& output, Axis tokens);
+  void put_step(size_t number);
+  void put_name(const RecordedStep& step);
+  void put_given(const std::string& name, int64_t value);
+  std::string given_name(int64_t value, size_t after) const;
+  TracedTensor completed(TracedTensor tensor) const;
 
   Trace& trace_;
-  const Recording& recording_;
+  const autograd::Recording& recording_;
+  std::string variant_;
+  std::map<int64_t, std::string> latest_;  // the name that a value was put under last
+  std::map<int64_t, size_t> makers_;       // the step that made it
+  std::map<std::vector<int64_t>, int64_t> sums_;
+  std::map<std::string, int64_t, std::less<>> values_;
+  std::vector<std::string>* names_ = nullptr;
+  size_t current_ = 0;
 };
+
+// How the numbers of an operand are found in a trace: [begin, ...) of it, along one axis.
+int64_t begin_along(const autograd::Recording::Source& source, int axis);
 
 }  // namespace headlight::explain

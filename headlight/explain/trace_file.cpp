@@ -7,6 +7,7 @@ namespace headlight::explain {
 namespace {
 
 constexpr double kWeightedValuesLimit = 64e6;  // bytes, as in the command line's contract
+constexpr int kMostShownAxes = 4;              // of other tensors
 
 io::Json::Array json_of(const std::vector<std::string>& words) {
   return {words.begin(), words.end()};
@@ -21,7 +22,7 @@ io::Json::Array json_of(const std::vector<TracedTensor>& tensors) {
 }  // namespace
 
 bool is_left_out(const TracedTensor& tensor) {
-  return tensor.operation == Operation::weigh &&
+  return tensor.shape.rank() > kMostShownAxes &&
          static_cast<double>(tensor.shape.elements()) * sizeof(float) >= kWeightedValuesLimit;
 }
 
@@ -34,8 +35,7 @@ io::Json tensor_json(const TracedTensor& tensor) {
   for (const Axis axis : tensor.axes) axes.emplace_back(name_of(axis));
   const std::span<const int64_t> sizes = tensor.shape.sizes();
   io::Json::Object json = {{"name", tensor.name},
-                           {"step", tensor.step},
-                           {"operation", name_of(tensor.operation)},
+                           {"operation", tensor.operation},
                            {"operands", std::move(operands)},
                            {"attributes", tensor.attributes},
                            {"shape", io::Json::Array(sizes.begin(), sizes.end())},

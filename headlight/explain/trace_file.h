@@ -8,7 +8,7 @@
 
 namespace headlight::explain {
 
-// {"tokens": [...], "source_tokens": [...], "tensors": [{"name", "step", "operation", "operands":
+// {"tokens": [...], "source_tokens": [...], "tensors": [{"name", "operation", "operands":
 // [{"role", "name"}], "attributes": {}, "shape": [], "axes": [], "formula", "text", "variant"
 // (where it is one)}], "parameters": [the same]}.
 io::Json trace_json(const Trace& trace);

@@ -11,23 +11,22 @@
 namespace headlight::explain {
 
 // Keys:
-//   scale.sqrt_head_width  scale.sqrt_width  scale.width  scale.none     at attention, 7
-//   norm.post  norm.pre                                                  at norm_1, 8
-//   epsilon.inside  epsilon.outside                                      at norms, 8
-//   deviation.population  deviation.sample                               at norms, 8
-//   feed_forward.two  feed_forward.one                                   at ffn, 9
-//   position_index.pair  position_index.column                           at positions, 5
-//   prediction.per_position  prediction.flattened                        at logits, 13
+//   scale.sqrt_head_width  scale.sqrt_width  scale.width  scale.none     at attention
+//   norm.post  norm.pre                                                  at norm_1
+//   epsilon.inside  epsilon.outside                                      at layer norms
+//   deviation.population  deviation.sample                               at layer norms
+//   feed_forward.two  feed_forward.one                                   at ffn
+//   position_index.pair  position_index.column                           at sinusoidal positions
+//   prediction.per_position  prediction.flattened                        at logits
 // Of each group one is the model's own. feed_forward.one is activation(x W + b) with the first C
 // outputs of the first layer. prediction.flattened reads all rows as one, with the output layer's
 // weight for each row, so that it is the same for one row. All of them can be recomputed and their
 // cells explained like the rest.
 struct Variant {
   std::string key;
-  std::string place;  // "encoder.0.self", "encoder.0.norm_1", "encoder.positions", "logits"
-  int step = 0;
-  bool is_own = false;               // as the model does it; then its tensors are the run's own
-  std::string formula;               // what sets it apart, as TracedTensor::formula
+  std::string place;    // "encoder.0.self", "encoder.0.norm_1", "encoder.positions", "logits"
+  bool is_own = false;  // as the model does it; then its tensors are the run's own
+  std::string formula;  // what sets it apart, as TracedTensor::formula
   std::vector<std::string> tensors;  // in order, "variant.scale.none.encoder.0.self.weights"; the
                                      // last one is the result
   std::string result_of;             // the run's tensor that the result stands for

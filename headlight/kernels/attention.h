@@ -54,6 +54,9 @@ struct PositionBias {
   explicit operator bool() const { return kind != PositionBiasKind::none; }
 };
 
+// The bucket of a relative position; of a bias of the kind buckets.
+int64_t position_bucket(const PositionBias& bias, int64_t relative);
+
 // Dropout of weights after the softmax. The draw for a weight depends on key, sequence, head, row
 // and column only.
 struct AttentionDropout {

@@ -61,4 +61,12 @@ std::vector<BucketRun> bucket_runs(const PositionBias& bias) {
   return runs;
 }
 
+int64_t position_bucket(const PositionBias& bias, int64_t relative) {
+  const std::vector<BucketRun> runs = bucket_runs(bias);
+  const auto after = std::find_if(runs.begin(), runs.end(), [relative](const BucketRun& run) {
+    return run.first > relative;
+  });
+  return (after - 1)->bucket;
+}
+
 }  // namespace headlight::kernels

@@ -139,6 +139,7 @@ Value Bert::forward(Context& context, const Batch& batch) const {
     refuse_bert("segments",
                 "are " + segments.shape().text() + ", the ids are " + batch.ids.shape().text());
   }
+  autograd::name_value(context, "encoder", "segment_ids", Value::leaf(segments));
   const Value added = segments_.forward(context, segments);
   autograd::observe(context, "encoder", "segments", added);
   Value x = embedding_.forward(context, batch.ids, {.lens = batch.lens, .added = added});

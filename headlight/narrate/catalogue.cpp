@@ -71,7 +71,7 @@ std::string Catalogue::text(std::string_view key, const std::vector<Placeholder>
 }
 
 std::string Catalogue::title(const explain::TracedTensor& tensor) const {
-  if (tensor.operation == explain::Operation::parameter) return text("tensor.parameter");
+  if (tensor.is_parameter()) return text("tensor.parameter");
   std::string_view rest = tensor.text;
   while (!has("tensor." + std::string(rest))) {
     const size_t dot = rest.find('.');

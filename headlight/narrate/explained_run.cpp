@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "headlight/narrate/walk.h"
+
 namespace headlight::narrate {
 namespace {
 
@@ -16,9 +18,8 @@ explain::CellReference weight_of(const Explaining& work, const Trace& trace) {
   if (work.request.cell) return explain::parse_cell(trace, *work.request.cell);
   for (const explain::TracedTensor& tensor : trace.tensors()) {
     const std::string* weight = tensor.operand("weight");
-    if (weight != nullptr && tensor.operation == explain::Operation::linear) {
-      return {*weight, {0, 0}};
-    }
+    const bool is_matrix = weight != nullptr && trace.at(*weight).shape.rank() == 2;
+    if (is_matrix) return {*weight, {0, 0}};
   }
   throw Error(ErrorKind::bad_input, "explain", "backward", "the model has no weights to explain");
 }
@@ -117,7 +118,7 @@ Explained explain_run(const Explaining& work, const recipes::WorkedTraining* tra
   const bool is_page = work.request.format == ExplainFormat::html;
   const bool is_file = work.request.format == ExplainFormat::safetensors;
   if (is_page || (!is_file && !work.request.answers_cell())) {
-    run.heads = explain::head_statistics(run.trace);
+    run.heads = heads_of(run.trace);
   }
   if (work.request.answers_cell()) return run;
   run.says = work.subject.says(work.threads);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "headlight/heads/heads.h"
 #include "headlight/narrate/catalogue.h"
 #include "headlight/narrate/subject.h"
 
@@ -14,7 +15,7 @@ namespace headlight::narrate {
 // One run of the model, ready to be shown.
 struct Explained {
   explain::Trace trace;
-  std::vector<explain::HeadStatistics> heads = {};
+  std::vector<heads::HeadStatistics> heads = {};
   std::vector<explain::Variant> variants = {};
   std::optional<explain::BackwardWalk> backward = {};
   std::optional<std::string> says = {};

@@ -132,7 +132,7 @@ io::Json json_of(const Explaining& work, const Explained& run) {
     return explain::cell_json(run.trace, explain::explain_cell(run.trace, asked_cell(work, run)));
   }
   io::Json::Array heads, variants;
-  for (const auto& head : run.heads) heads.push_back(explain::head_json(head));
+  for (const auto& head : run.heads) heads.push_back(heads::head_json(head));
   for (const auto& variant : run.variants)
     variants.push_back(variant_json_with_step(run.trace, variant));
   io::Json::Object document = {

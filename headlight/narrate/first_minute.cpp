@@ -67,7 +67,7 @@ void FirstMinute::add_untrained() {
   page_.add(untrained, *worked_.model,
             {.key = "message.before_training",
              .continuation = continuation(),
-             .heads = explain::head_statistics(untrained),
+             .heads = heads_of(untrained),
              .backward = &walk});
 }
 
@@ -92,7 +92,7 @@ void FirstMinute::train() {
 void FirstMinute::show_trained() {
   explain::Trace trained = trace();
   const Walk walk{.catalogue = catalogue_, .trace = trained};
-  std::vector<explain::HeadStatistics> heads = explain::head_statistics(trained);
+  std::vector<heads::HeadStatistics> heads = heads_of(trained);
   tell_("\n" +
         step_text(style_, catalogue_, catalogue_.text("first.heads"), heads_step(walk, heads)));
   page_.add(

@@ -79,7 +79,7 @@ std::string values_json(const Trace& trace) {
   const auto choose = [&](const std::vector<TracedTensor>& tensors, bool weights_only) {
     for (const TracedTensor& tensor : tensors) {
       const int64_t count = tensor.shape.elements();
-      const bool wanted = !weights_only || tensor.name.ends_with(".weights");
+      const bool wanted = !weights_only || tensor.is_attention;
       if (!wanted || count > kMostOfTensor || sum + count > kMostOfRun) continue;
       if (chosen.insert(tensor.name).second) sum += count;
     }
@@ -142,7 +142,7 @@ std::string backward_text(const Trace& trace, const explain::BackwardWalk* found
 }
 
 // Lessons and what only a terminal says are not shown.
-bool is_on_page(std::string_view key) {
+bool is_on_pages(std::string_view key) {
   constexpr std::array<std::string_view, 4> kMessages = {
       "message.absent", "message.says", "message.before_training", "message.after_training"};
   if (key.starts_with("message.")) return std::ranges::find(kMessages, key) != kMessages.end();
@@ -150,12 +150,39 @@ bool is_on_page(std::string_view key) {
          key != "language.decimal";
 }
 
-Json texts_json() {
+// Whether a run has something that `word` is a form or an end of: "ffn.hidden" of the formula
+// "ffn.hidden.bias", "scores" of the tensor "encoder.self.scores".
+bool is_form(const std::set<std::string>& used, std::string_view word) {
+  return std::ranges::any_of(used, [&](const std::string& one) {
+    return one == word || (one.starts_with(word) && one[word.size()] == '.');
+  });
+}
+bool is_end(const std::set<std::string>& used, std::string_view word) {
+  return std::ranges::any_of(used, [&](const std::string& one) {
+    return one == word || (one.ends_with(word) && one[one.size() - word.size() - 1] == '.');
+  });
+}
+
+// Of texts on operations and tensors, those of the runs at hand.
+bool is_told(std::string_view key, const PageContent& content) {
+  const auto after = [&](std::string_view prefix) { return key.substr(prefix.size()); };
+  if (key.starts_with("formula.backward.") || key.starts_with("formula.variant.")) return true;
+  if (key.starts_with("formula.")) return content.formulas.contains(std::string(after("formula.")));
+  if (key.starts_with("operation.")) return is_form(content.formulas, after("operation."));
+  if (key.starts_with("tensor.")) return is_end(content.texts, after("tensor."));
+  if (key.starts_with("cell.term.") || key.starts_with("cell.ingredient.") ||
+      key.starts_with("cell.combination.")) {
+    return content.rule_keys.contains(std::string(key));
+  }
+  return is_on_pages(key);
+}
+
+Json texts_json(const PageContent& content) {
   Json::Object all;
   for (const std::string_view language : languages()) {
     Json::Object texts;
     for (const auto& [key, text] : Catalogue::of(language).texts()) {
-      if (is_on_page(key)) texts.emplace_back(key, text);
+      if (is_told(key, content)) texts.emplace_back(key, text);
     }
     all.emplace_back(std::string(language), std::move(texts));
   }
@@ -176,15 +203,16 @@ std::vector<explain::Variant> variants_of(Trace& trace, const models::Model& mod
   return explain::add_variants(trace, model, asked);
 }
 
-// Tensors that the mask shows again know of it.
-void mark_shown_again(const Trace& trace, Json& described) {
-  std::set<std::string_view> again;
-  for (const TracedTensor* tensor : tensors_of(trace, Step::mask)) again.insert(tensor->name);
+// What the page asks of tensors besides: a step that shows them again, the row that they share with
+// others of their place, and whether they are what heads look at.
+void add_page_members(const Trace& trace, Json& described) {
   for (Json::Member& member : *described.object()) {
     if (member.first != "tensors") continue;
-    for (Json& tensor : *member.second.array()) {
-      if (!again.contains(*tensor.find("name")->text())) continue;
-      tensor.object()->emplace_back("also_step", number_of(Step::mask));
+    for (Json& json : *member.second.array()) {
+      const TracedTensor& tensor = trace.at(*json.find("name")->text());
+      if (tensor.shows_mask && tensor.variant.empty()) json.object()->emplace_back("also_step", number_of(Step::mask));
+      if (tensor.row != 0) json.object()->emplace_back("row", tensor.row);
+      if (tensor.is_attention) json.object()->emplace_back("attention", true);
     }
   }
 }
@@ -212,15 +240,31 @@ std::string inside_script(const std::string& json) {
 
 }  // namespace
 
+void PageContent::add(const Trace& trace) {
+  for (const auto* tensors : {&trace.tensors(), &trace.parameters()}) {
+    for (const TracedTensor& tensor : *tensors) {
+      formulas.insert(tensor.formula);
+      texts.insert(tensor.text);
+      if (!operations.insert(tensor.operation).second) continue;
+      const explain::Rule& rule = tensor.description().rule;
+      for (const auto& one : rule.ingredients) rule_keys.insert("cell.ingredient." + one.key);
+      for (const auto& one : rule.terms) rule_keys.insert("cell.term." + one.key);
+      for (const auto& one : rule.combinations) rule_keys.insert("cell.combination." + one.key);
+    }
+  }
+}
+
 void Page::add(Trace& trace, const models::Model& model, const PageRun& run) {
   vocabulary_ = trace.input().vocabulary;
   const std::vector<explain::Variant> variants = variants_of(trace, model, options_.variants);
+  content_.add(trace);
+  for (const explain::Variant& variant : variants) content_.formulas.insert(variant.formula);
   Json described = trace_json_with_steps(trace);
-  mark_shown_again(trace, described);
+  add_page_members(trace, described);
   Json::Object& members = *described.object();
   members.emplace_back("key", run.key);
   members.emplace_back("targets", targets_json(trace.input()));
-  members.emplace_back("heads", list_json(run.heads, explain::head_json));
+  members.emplace_back("heads", list_json(run.heads, heads::head_json));
   Json::Array& told = *members.emplace_back("variants", Json::Array()).second.array();
   for (const explain::Variant& variant : variants) {
     told.push_back(variant_json_with_step(trace, variant));
@@ -243,7 +287,8 @@ std::string Page::data() const {
                    {"place", options_.place},
                    {"losses", Json::Array(options_.losses.begin(), options_.losses.end())},
                    {"steps", page_steps()},
-                   {"texts", texts_json()}},
+                   {"operations", explain::operations_json(content_.operations)},
+                   {"texts", texts_json(content_)}},
       {{"runs", runs + "]"}});
 }
 

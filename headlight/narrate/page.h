@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headlight/explain/explain.h"
+#include "headlight/heads/heads.h"
 #include "headlight/recipes/recipes.h"
 
 namespace headlight::narrate {
@@ -27,8 +28,20 @@ struct PageOptions {
 struct PageRun {
   std::string key = {};           // of its name where there are several: "message.after_training"
   std::string continuation = {};  // what the model says by itself
-  std::vector<explain::HeadStatistics> heads = {};  // as they were measured of the trace
+  std::vector<heads::HeadStatistics> heads = {};  // as they were measured of the trace
   const explain::BackwardWalk* backward = nullptr;
+};
+
+// What the runs of a page are made of: it explains these and nothing else.
+struct PageContent {
+  std::set<std::string> operations = {};
+  std::set<std::string> formulas = {};
+  std::set<std::string> texts = {};  // of tensors, without their layers
+  // "cell.term.product": what the rules of the operations speak of.
+  std::set<std::string> rule_keys = {"cell.term.product", "cell.combination.one",
+                                     "cell.combination.nothing"};
+
+  void add(const explain::Trace& trace);
 };
 
 class Page {
@@ -50,6 +63,7 @@ class Page {
   std::string data() const;
 
   PageOptions options_;
+  PageContent content_;
   std::vector<std::string> vocabulary_;
   std::vector<std::string> runs_;  // each a JSON document
 };

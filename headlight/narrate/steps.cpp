@@ -2,7 +2,6 @@
 #include "headlight/narrate/steps.h"
 
 #include <algorithm>
-#include <set>
 
 namespace headlight::narrate {
 namespace {
@@ -91,24 +90,6 @@ std::optional<Step> step_of_name(const Trace& trace, std::string_view name) {
   return step_in_layer(trace, std::string(side).append(".").append(part), parts[2]);
 }
 
-// What the mask changes: "encoder.0.self" of attentions that may not look ahead.
-std::set<std::string> masked_places(const Trace& trace) {
-  constexpr std::string_view kMasked = ".masked_scores";
-  std::set<std::string> places;
-  for (const TracedTensor& tensor : trace.tensors()) {
-    if (!tensor.name.ends_with(kMasked) || tensor.number("causal") == 0) continue;
-    places.insert(tensor.name.substr(0, tensor.name.size() - kMasked.size()));
-  }
-  return places;
-}
-
-bool shows_mask(const std::set<std::string>& places, const TracedTensor& tensor) {
-  constexpr std::array<std::string_view, 3> kShown = {"scaled_scores", "masked_scores", "weights"};
-  const size_t dot = tensor.name.rfind('.');
-  return dot != std::string::npos && places.contains(tensor.name.substr(0, dot)) &&
-         std::ranges::find(kShown, tensor.name.substr(dot + 1)) != kShown.end();
-}
-
 }  // namespace
 
 std::span<const Step> all_steps() {
@@ -139,7 +120,7 @@ std::vector<Placeholder> step_numbers() {
 }
 
 std::optional<Step> step_of(const Trace& trace, const TracedTensor& tensor) {
-  if (tensor.operation == explain::Operation::parameter) return std::nullopt;
+  if (tensor.is_parameter()) return std::nullopt;
   std::string_view name = tensor.name;
   if (!tensor.variant.empty()) name.remove_prefix(("variant." + tensor.variant + ".").size());
   return step_of_name(trace, name);
@@ -150,7 +131,7 @@ std::optional<Step> step_of(const Trace& trace, const explain::Variant& variant)
 }
 
 std::optional<Step> step_of_use(const Trace& trace, const TracedTensor& tensor) {
-  if (tensor.operation != explain::Operation::parameter) return step_of(trace, tensor);
+  if (!tensor.is_parameter()) return step_of(trace, tensor);
   const auto uses = [&](const TracedTensor& other) {
     return std::ranges::any_of(other.operands, [&](const explain::Operand& operand) {
       return operand.name == tensor.name;
@@ -161,13 +142,10 @@ std::optional<Step> step_of_use(const Trace& trace, const TracedTensor& tensor) 
 }
 
 std::vector<const TracedTensor*> tensors_of(const Trace& trace, Step step) {
-  const std::set<std::string> masked =
-      step == Step::mask ? masked_places(trace) : std::set<std::string>();
   std::vector<const TracedTensor*> found;
   for (const TracedTensor& tensor : trace.tensors()) {
     if (!tensor.variant.empty()) continue;
-    const bool is_shown =
-        step == Step::mask ? shows_mask(masked, tensor) : step_of(trace, tensor) == step;
+    const bool is_shown = step == Step::mask ? tensor.shows_mask : step_of(trace, tensor) == step;
     if (is_shown) found.push_back(&tensor);
   }
   return found;

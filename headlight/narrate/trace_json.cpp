@@ -12,7 +12,6 @@ using explain::Trace;
 using tensor::Tensor;
 
 void put_step(io::Json::Object& members, size_t place, std::optional<Step> step) {
-  std::erase_if(members, [](const io::Json::Member& member) { return member.first == "step"; });
   members.emplace(members.begin() + static_cast<std::ptrdiff_t>(place), "step", number_of(step));
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "headlight/heads/heads.h"
 #include "headlight/narrate/shown_step.h"
 #include "headlight/narrate/steps.h"
 #include "headlight/recipes/recipes.h"
@@ -35,7 +36,9 @@ ShownStep cell_step(const Walk& walk, const explain::CellTerms& cell);
 // A sentence on how the worked model was trained: steps, seconds, losses.
 std::string trained_text(const Catalogue& catalogue, const recipes::WorkedTraining& training);
 
+// What the heads of a trace look at, measured.
+std::vector<heads::HeadStatistics> heads_of(const explain::Trace& trace);
 // All heads, token to token, with what was measured of them.
-ShownStep heads_step(const Walk& walk, const std::vector<explain::HeadStatistics>& heads);
+ShownStep heads_step(const Walk& walk, const std::vector<heads::HeadStatistics>& heads);
 
 }  // namespace headlight::narrate

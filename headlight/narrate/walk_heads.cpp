@@ -8,9 +8,21 @@ namespace {
 
 constexpr size_t kMostShownHeads = 24;
 
+// What the heads at a place look at: "encoder.0.self".
+const explain::TracedTensor& attention_at(const explain::Trace& trace, const std::string& place) {
+  const auto found = std::ranges::find_if(trace.tensors(), [&](const explain::TracedTensor& one) {
+    return one.is_attention && one.variant.empty() && one.name.starts_with(place + ".");
+  });
+  return found == trace.tensors().end() ? trace.at(place) : *found;
+}
+
 }  // namespace
 
-ShownStep heads_step(const Walk& walk, const std::vector<explain::HeadStatistics>& heads) {
+std::vector<heads::HeadStatistics> heads_of(const explain::Trace& trace) {
+  return heads::head_statistics(trace.threads(), trace.recording(), trace.input().batch);
+}
+
+ShownStep heads_step(const Walk& walk, const std::vector<heads::HeadStatistics>& heads) {
   const Catalogue& catalogue = walk.catalogue;
   ShownStep step{.title = catalogue.text("heads.title"),
                  .paragraphs = {catalogue.text("heads.text")}};
@@ -23,16 +35,16 @@ ShownStep heads_step(const Walk& walk, const std::vector<explain::HeadStatistics
         catalogue.text("label.entropy"), catalogue.text("label.distance")}}};
   double difference = 0;
   int64_t rows = 0, columns = 0;  // of the largest drawing
-  for (const explain::HeadStatistics& head : heads) {
+  for (const heads::HeadStatistics& head : heads) {
     difference = std::max(difference, head.output_difference);
     if (table.lines.size() > kMostShownHeads) continue;
     const std::string role = catalogue.text("role." + std::string(name_of(head.role)));
     table.lines.push_back({head.name(), role, catalogue.number(head.measure, 2),
                            catalogue.number(head.entropy, 3),
                            catalogue.number(head.mean_distance, 2)});
-    const tensor::Tensor weights =
-        walk.trace.values(head.place + ".head." + std::to_string(head.head) + ".weights");
-    const explain::TracedTensor& tensor = walk.trace.at(head.place + ".weights");
+    const explain::TracedTensor& tensor = attention_at(walk.trace, head.place);
+    const tensor::Tensor weights = walk.trace.values(
+        head.place + ".head." + std::to_string(head.head) + tensor.name.substr(head.place.size()));
     rows = std::max(rows, weights.size(-2));
     columns = std::max(columns, weights.size(-1));
     step.heads.push_back({head.name() + ": " + role,

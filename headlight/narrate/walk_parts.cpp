@@ -123,35 +123,12 @@ ShownArray gradient_array(const Walk& walk, const explain::TensorGradient& gradi
 // Which of the sentences on the way back belongs to a tensor's gradient: that of the operation by
 // which it goes on.
 std::string way_back(const Trace& trace, const std::string& name) {
-  using explain::Operation;
+  if (name == "logits") return "error";
   for (const explain::TracedTensor& next : trace.tensors()) {
     const bool uses = std::any_of(next.operands.begin(), next.operands.end(),
                                   [&](const explain::Operand& one) { return one.name == name; });
-    if (!uses) continue;
-    switch (next.operation) {
-      case Operation::linear:
-        return "linear";
-      case Operation::add:
-        return "residual";
-      case Operation::normalize:
-      case Operation::scale_shift:
-        return "norm";
-      case Operation::activation:
-        return "activation";
-      case Operation::weigh:
-      case Operation::sum_keys:
-        return "values";
-      case Operation::softmax:
-        return name == "logits" ? "error" : "softmax";
-      case Operation::scores:
-      case Operation::scale:
-        return "scores";
-      case Operation::merge:
-      case Operation::split:
-        return "merge";
-      default:
-        break;
-    }
+    const std::string& way = next.description().gradient_text;
+    if (uses && !way.empty()) return way;
   }
   return "";
 }
@@ -222,13 +199,12 @@ ShownStep cell_step(const Walk& walk, const explain::CellTerms& cell) {
   ShownStep step{.number = number_of(step_of(walk.trace, tensor)),
                  .title = name + " = " + digits_of(cell.value),
                  .paragraphs = {catalogue.title(tensor) + ": " + catalogue.operation(tensor)}};
-  if (tensor.operation != explain::Operation::parameter) {
+  if (!tensor.is_parameter()) {
     step.paragraphs.push_back(catalogue.formula(tensor));
   }
   step.numbers = {{"value", cell.value}, {"combined", cell.combined}};
-  step.paragraphs.push_back(
-      catalogue.text("cell.combination." + std::string(name_of(cell.combination))));
-  if (cell.combination == explain::Combination::nothing) return step;
+  step.paragraphs.push_back(catalogue.text("cell.combination." + cell.combination));
+  if (cell.combination == "nothing") return step;
   add_terms(walk, cell.terms, cell.adds_up(), step);
   ShownTable others;
   for (const explain::Ingredient& ingredient : cell.ingredients) {

@@ -57,7 +57,7 @@ Value AdditiveAttention::forward(Context& context, const Value& query, const Val
                                               key_.forward(context, key), value,
                                               score_weights_->value(), options);
   output = autograd::intervene(context, options_.place, "output", output);
-  autograd::observe(context, options_.place, "output", output.data());
+  autograd::observe(context, options_.place, "output", output);
   return output;
 }
 

@@ -12,8 +12,8 @@ class Embedding {
   Parameters parameters() const { return {weight_}; }
   const ParameterHandle& weight() const noexcept { return weight_; }  // for a tied output layer
 
-  // ids are i64 of any shape, 0 <= id < rows; the result is (ids..., width).
-  Value forward(Context& context, const tensor::Tensor& ids) const;
+  // ids are i64 of any shape, 0 <= id < rows; the result is (ids..., width), times `scale`.
+  Value forward(Context& context, const tensor::Tensor& ids, float scale = 1) const;
 
  private:
   ParameterHandle weight_;

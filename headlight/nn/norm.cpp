@@ -42,27 +42,17 @@ autograd::RmsNormOptions Norm::rms_norm_options() const {
 
 Value Norm::forward(Context& context, const Value& x) const {
   const Value& weight = weight_->value();
-  Value y = options_.kind == NormKind::layer_norm
-                ? autograd::layer_norm(context, x, weight, bias(), layer_norm_options())
-                : autograd::rms_norm(context, x, weight, rms_norm_options());
-  name_output(context, y);
-  return y;
+  return options_.kind == NormKind::layer_norm
+             ? autograd::layer_norm(context, x, weight, bias(), layer_norm_options())
+             : autograd::rms_norm(context, x, weight, rms_norm_options());
 }
 
 autograd::ResidualNorm Norm::forward(Context& context, const Value& x,
                                      const Value& residual) const {
   const Value& weight = weight_->value();
-  autograd::ResidualNorm y =
-      options_.kind == NormKind::layer_norm
-          ? autograd::residual_norm(context, x, residual, weight, bias(), layer_norm_options())
-          : autograd::residual_rms_norm(context, x, residual, weight, rms_norm_options());
-  name_output(context, y.normalized);
-  return y;
-}
-
-// The operation has shown the numbers.
-void Norm::name_output(Context& context, const Value& y) const {
-  if (!options_.place.empty()) autograd::hold(context, options_.place, "output", y);
+  return options_.kind == NormKind::layer_norm
+             ? autograd::residual_norm(context, x, residual, weight, bias(), layer_norm_options())
+             : autograd::residual_rms_norm(context, x, residual, weight, rms_norm_options());
 }
 
 }  // namespace headlight::nn

@@ -37,7 +37,6 @@ class Norm {
   Value bias() const { return bias_ ? bias_->value() : Value(); }
   autograd::LayerNormOptions layer_norm_options() const;
   autograd::RmsNormOptions rms_norm_options() const;
-  void name_output(Context& context, const Value& y) const;
 
   NormOptions options_;
   ParameterHandle weight_;

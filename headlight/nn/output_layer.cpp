@@ -18,10 +18,10 @@ OutputLayer::OutputLayer(ParameterHandle weight, ParameterHandle bias)
 
 Value OutputLayer::logits(Context& context, const Value& x) const {
   Value logits = linear_.forward(context, x);
-  autograd::observe(context, "", "logits", logits.data());
-  if (context.observer != nullptr && context.observer->wants("probabilities")) {
-    context.observer->see("probabilities",
-                          autograd::softmax(context, Value::leaf(logits.data())).data());
+  autograd::observe(context, "", "logits", logits);
+  if (autograd::watched(context, "", "probabilities")) {
+    autograd::observe(context, "", "probabilities",
+                      autograd::softmax(context, Value::leaf(logits.data())));
   }
   return logits;
 }

@@ -19,7 +19,8 @@ Tensor position_ids(std::span<const int64_t> first, int64_t count) {
   return ids;
 }
 
-SinusoidalPositions::SinusoidalPositions(const SinusoidalOptions& options) {
+SinusoidalPositions::SinusoidalPositions(const SinusoidalOptions& options)
+    : sinusoids_(options.sinusoids) {
   if (options.width % 2 != 0) {
     throw Error(ErrorKind::bad_input, "sinusoidal positions", "width",
                 "is " + std::to_string(options.width) + ", sines and cosines need an even one");
@@ -30,7 +31,8 @@ SinusoidalPositions::SinusoidalPositions(const SinusoidalOptions& options) {
 }
 
 Value SinusoidalPositions::forward(Context& context, const Tensor& positions) const {
-  return autograd::embedding(context, positions, rows_);
+  return autograd::position_rows(context, positions, rows_,
+                                 {.start = sinusoids_.first, .sinusoids = sinusoids_});
 }
 
 }  // namespace headlight::nn

@@ -24,6 +24,7 @@ class SinusoidalPositions {
   Value forward(Context& context, const tensor::Tensor& positions) const;
 
  private:
+  kernels::SinusoidOptions sinusoids_;
   Value rows_;
 };
 

@@ -36,6 +36,7 @@ int64_t count_at(const Tensor& counts, int64_t b, int64_t otherwise) {
 
 SequenceEmbedding::SequenceEmbedding(Embedding tokens, const SequenceEmbeddingOptions& options)
     : options_(options), tokens_(std::move(tokens)) {
+  if (!options.adds_positions) return;
   const int64_t width = tokens_.weight()->shape()[1];
   if (!options.learned_positions.empty()) {
     learned_.emplace(options.learned_positions, options.max_length + options.position_start, width);
@@ -92,32 +93,37 @@ Tensor SequenceEmbedding::batch_positions(const Tensor& ids, const Call& call) c
 
 Value SequenceEmbedding::positions(Context& context, const Tensor& ids) const {
   if (sinusoidal_) return sinusoidal_->forward(context, ids);
-  if (options_.position_start == 0) return learned_->forward(context, ids);
-  const Tensor shifted = Tensor::uninitialized(DType::i64, ids.shape());
-  std::transform(ids.data<int64_t>(), ids.data<int64_t>() + ids.elements(), shifted.data<int64_t>(),
-                 [this](int64_t id) { return id + options_.position_start; });
-  return learned_->forward(context, shifted);
+  return autograd::position_rows(context, ids, learned_->weight()->value(),
+                                 {.start = options_.position_start});
 }
 
 Value SequenceEmbedding::forward(Context& context, const Tensor& ids, const Call& call) const {
   check(ids, call);
   const std::string& place = options_.place;
-  Value rows = tokens_.forward(context, ids);
-  if (options_.scale != 1) rows = autograd::scale(context, rows, options_.scale);
+  autograd::name_value(context, place, "ids", Value::leaf(ids));
+  Value rows = tokens_.forward(context, ids, options_.scale);
   autograd::observe(context, place, "embedding", rows);
   if (call.added.defined()) rows = autograd::add(context, rows, call.added);
 
+  if (options_.adds_positions) rows = with_positions(context, rows, ids, call);
+  autograd::observe(context, place, "sum", rows);
+  return autograd::dropout(context, rows, options_.dropout, autograd::place_name(place, "sum"));
+}
+
+Value SequenceEmbedding::with_positions(Context& context, const Value& rows, const Tensor& ids,
+                                        const Call& call) const {
   const Tensor of_batch = batch_positions(ids, call);
-  if (context.observer != nullptr &&
-      context.observer->wants(autograd::place_name(place, "positions"))) {
-    autograd::observe(context, place, "positions", positions(context, of_batch).data());
-  }
   // Without a past all sequences have the same positions: one (T, C) for all.
   const bool alike = !call.past.defined() && ids.size(0) > 0;
   const Tensor used = alike ? of_batch.slice(0, 0, 1).reshaped({ids.size(1)}) : of_batch;
-  rows = autograd::add(context, rows, positions(context, used));
-  autograd::observe(context, place, "sum", rows);
-  return autograd::dropout(context, rows, options_.dropout, autograd::place_name(place, "sum"));
+  const Value added = positions(context, used);
+  if (autograd::watched(context, options_.place, "positions")) {
+    const bool of_one = alike && ids.size(0) == 1;
+    autograd::observe(context, options_.place, "positions",
+                      of_one ? autograd::reshape(added, {1, ids.size(1), added.size(1)})
+                             : positions(context, of_batch));
+  }
+  return autograd::add(context, rows, added);
 }
 
 }  // namespace headlight::nn

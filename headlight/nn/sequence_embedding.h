@@ -11,6 +11,7 @@ namespace headlight::nn {
 struct SequenceEmbeddingOptions {
   int64_t max_length = 0;              // most ids of a sequence
   std::string learned_positions = {};  // name of their table; empty: sinusoidal
+  bool adds_positions = true;          // false: none, attention knows them by other ways
   // Number of the first position. A learned table has that many rows more.
   int64_t position_start = 0;
   kernels::SinusoidOptions sinusoids = {};  // `first` is position_start
@@ -19,7 +20,8 @@ struct SequenceEmbeddingOptions {
   std::string place = {};                   // e.g. "decoder"
 };
 
-// An observer may want at "<place>.": embedding (scaled), positions and sum, all (B, T, C).
+// An observer may want at "<place>.": embedding (scaled), positions, where they are added, and sum,
+// all (B, T, C).
 class SequenceEmbedding {
  public:
   SequenceEmbedding(Embedding tokens, const SequenceEmbeddingOptions& options);
@@ -37,6 +39,8 @@ class SequenceEmbedding {
 
  private:
   Value positions(Context& context, const tensor::Tensor& ids) const;
+  Value with_positions(Context& context, const Value& rows, const tensor::Tensor& ids,
+                       const Call& call) const;
   tensor::Tensor batch_positions(const tensor::Tensor& ids, const Call& call) const;
   void check(const tensor::Tensor& ids, const Call& call) const;
 

@@ -159,8 +159,7 @@ Residual TransformerBlock::forward(Context& context, const Residual& x, const Ca
   } else {
     result = sequential(context, x, call, cache);
   }
-  if (context.observer != nullptr &&
-      context.observer->wants(autograd::place_name(options_.place, "residual_out"))) {
+  if (autograd::watched(context, options_.place, "residual_out")) {
     autograd::observe(context, options_.place, "residual_out", result.total(context));
   }
   return result;

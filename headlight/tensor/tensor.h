@@ -42,6 +42,8 @@ class Tensor {
     return strides_[static_cast<size_t>(axis < 0 ? axis + shape_.rank() : axis)];
   }
   int64_t elements() const noexcept { return shape_.elements(); }
+  // Where its block begins, for telling whether two tensors share memory.
+  const void* memory() const noexcept { return block_.get(); }
   size_t bytes() const noexcept { return static_cast<size_t>(elements()) * size_of(dtype_); }
   bool is_contiguous() const noexcept;
 

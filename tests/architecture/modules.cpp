@@ -22,8 +22,9 @@ const std::map<std::string, std::vector<std::string>>& order() {
       {"train", {"models", "optim", "data"}},
       {"infer", {"models", "optim", "text"}},
       {"explain", {"models", "optim", "text"}},
+      {"heads", {"models"}},
       {"recipes", {"train", "infer"}},
-      {"narrate", {"explain", "recipes"}},
+      {"narrate", {"explain", "recipes", "heads"}},
   };
   return table;
 }

@@ -157,29 +157,6 @@ TEST_F(Observing, shows_steps_that_follow_from_each_other) {
   }
 }
 
-TEST_F(Observing, a_value_that_is_held_has_its_gradient_afterwards) {
-  class Holder : public Notebook {
-   public:
-    Holder() : Notebook(Notebook::of({"scaled"})) {}
-    void hold(std::string_view place, const Value& value) override {
-      held.emplace(std::string(place), value);
-    }
-    std::map<std::string, Value> held;
-  };
-  Holder holder;
-  Context context = recording_context();
-  context.observer = &holder;
-  const Value x = leaf({2}, {1, 2});
-  {
-    const Value scaled = scale(context, x, 3);
-    observe(context, "", "scaled", scaled);
-    tape_.backward(context, scale(context, scaled, 5), Tensor::of({2}, {1, 10}));
-  }
-  EXPECT_EQ(floats(holder.seen.at("scaled")), (std::vector<float>{3, 6}));
-  EXPECT_EQ(floats(holder.held.at("scaled").grad()), (std::vector<float>{5, 50}));
-  EXPECT_EQ(floats(x.grad()), (std::vector<float>{15, 150}));
-}
-
 TEST_F(Observing, shows_no_nan_that_hides_behind_the_mask) {
   Context context = inference_context();
   Notebook notebook = Notebook::of({"weighted_values", "weights"});

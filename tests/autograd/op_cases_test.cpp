@@ -63,6 +63,7 @@ struct Plan {
   int passes = 1;  // whose gradients add up
   std::vector<bool> wants_gradient;
   Numbers d_output;  // empty: forward only, without a tape
+  autograd::Recording* recording = nullptr;
 };
 
 struct EngineRun {
@@ -83,6 +84,7 @@ EngineRun run_engine(const OpCase& drawn, const Plan& plan) {
   Context context{.threads = pool_of(plan.threads),
                   .arena = arena,
                   .tape = backward ? &tape : nullptr,
+                  .observer = plan.recording,
                   .random = drawn.random,
                   .training = true};
   std::vector<EngineInput> inputs;
@@ -215,6 +217,27 @@ TEST_P(OpCases, give_the_gradients_of_the_reference) {
       } else {
         ASSERT_TRUE(run.gradients[i].empty()) << drawn.inputs[i].name;
       }
+    }
+  });
+}
+
+TEST_P(OpCases, report_themselves_and_give_the_same_bits_when_somebody_listens) {
+  each_case([](const OpCase& drawn, Draw& draw, const Numbers& d_output) {
+    if (draw.between(0, 3) != 0 || d_output.empty()) return;
+    autograd::Recording recording;
+    const EngineRun alone = run_engine(drawn, {.wants_gradient = {}, .d_output = d_output});
+    const EngineRun heard =
+        run_engine(drawn, {.wants_gradient = {}, .d_output = d_output, .recording = &recording});
+    ASSERT_EQ(alone.output, heard.output);
+    ASSERT_EQ(alone.gradients, heard.gradients);
+    const auto reports =
+        std::count_if(recording.steps().begin(), recording.steps().end(),
+                      [](const auto& step) { return step.report.operation == GetParam().name; });
+    // Dropout that drops nothing is no operation.
+    ASSERT_TRUE(reports == 1 || (reports == 0 && GetParam().name == std::string_view("dropout")));
+    for (const autograd::Recording::Step& step : recording.steps()) {
+      EXPECT_FALSE(step.inputs.empty());
+      EXPECT_NE(step.output("output"), autograd::Recording::kUnknown);
     }
   });
 }

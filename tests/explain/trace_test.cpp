@@ -34,17 +34,14 @@ void expect_all_shown(base::ThreadPool& threads, const Trace& trace, const model
 void expect_well_formed(const Trace& trace) {
   std::set<std::string> known;
   for (const TracedTensor& parameter : trace.parameters()) known.insert(parameter.name);
-  const std::span<const std::string_view> formulas = formula_keys();
+  const std::vector<std::string_view> formulas = formula_keys();
   for (const TracedTensor& tensor : trace.tensors()) {
     EXPECT_EQ(tensor.axes.size(), static_cast<size_t>(tensor.shape.rank())) << tensor.name;
     EXPECT_EQ(trace.values(tensor.name).shape(), tensor.shape) << tensor.name;
-    EXPECT_GE(tensor.step, 3) << tensor.name;
-    EXPECT_LE(tensor.step, 13) << tensor.name;
     EXPECT_NE(std::find(formulas.begin(), formulas.end(), tensor.formula), formulas.end())
         << tensor.formula;
     EXPECT_EQ(tensor.formula.ends_with(".bias"), tensor.operand("bias") != nullptr) << tensor.name;
-    const bool is_leaf =
-        tensor.operation == Operation::given || tensor.operation == Operation::sinusoid;
+    const bool is_leaf = tensor.operation == "given" || tensor.operation == "sinusoid";
     EXPECT_EQ(tensor.operands.empty(), is_leaf) << tensor.name;
     for (const Operand& operand : tensor.operands) {
       EXPECT_TRUE(known.contains(operand.name)) << tensor.name << " before " << operand.name;
@@ -69,33 +66,20 @@ TEST_F(ExplainTest, a_trace_lists_all_that_a_run_shows_with_the_same_bits) {
   expect_all_shown(threads_, of_bert, bert);
 }
 
-TEST_F(ExplainTest, steps_of_an_encoder_decoder_are_those_of_the_walk) {
+TEST_F(ExplainTest, cross_attention_has_queries_of_the_decoder_and_the_rest_of_the_encoder) {
   const Trace trace = worked_trace();
-  const std::map<std::string, int> expected = {
-      {"encoder.ids", 3},          {"encoder.embedding", 4},        {"encoder.positions", 5},
-      {"encoder.sum", 6},          {"encoder.0.self.scores", 7},    {"encoder.0.norm_1.mean", 8},
-      {"encoder.0.ffn.hidden", 9}, {"encoder.0.norm_2.output", 10}, {"encoder.output", 10},
-      {"decoder.embedding", 11},   {"decoder.0.cross.key", 11},     {"logits", 13},
-      {"probabilities", 13}};
-  for (const auto& [name, step] : expected) EXPECT_EQ(trace.at(name).step, step) << name;
   EXPECT_EQ(*trace.at("decoder.0.cross.projected_key").operand("input"), "encoder.output");
   EXPECT_EQ(*trace.at("decoder.0.cross.projected_value").operand("input"), "encoder.output");
   EXPECT_EQ(*trace.at("decoder.0.cross.projected_query").operand("input"),
             "decoder.0.norm_1.output");
-  const std::vector<const TracedTensor*> mask = trace.of_step(12);
-  ASSERT_EQ(mask.size(), 3);
-  EXPECT_EQ(mask[1]->name, "decoder.0.self.masked_scores");
-  for (int step = 3; step <= 13; ++step) EXPECT_FALSE(trace.of_step(step).empty()) << step;
 }
 
-TEST_F(ExplainTest, a_gpt_walks_the_same_steps_and_cuts_its_fused_projection) {
+TEST_F(ExplainTest, a_gpt_cuts_its_fused_projection) {
   models::Gpt gpt(models::small_gpt());
   const Trace trace = traced(gpt, 5);
-  EXPECT_EQ(trace.at("decoder.1.self.scores").step, 7);
-  EXPECT_EQ(trace.at("decoder.0.self.projected").operation, Operation::linear);
-  EXPECT_EQ(trace.at("decoder.0.self.projected_key").operation, Operation::cut);
-  EXPECT_EQ(trace.at("decoder.positions").operation, Operation::table);
-  EXPECT_EQ(trace.of_step(12).size(), 6);
+  EXPECT_EQ(trace.at("decoder.0.self.projected").operation, "linear");
+  EXPECT_EQ(trace.at("decoder.0.self.projected_key").operation, "cut");
+  EXPECT_EQ(trace.at("decoder.positions").operation, "table");
 }
 
 TEST_F(ExplainTest, axes_have_the_words_of_the_text) {
@@ -134,9 +118,9 @@ TEST_F(ExplainTest, chosen_layers_begin_with_what_comes_in) {
   const Trace trace = trace_model(threads_, gpt, input, {.layers = {1}});
   expect_well_formed(trace);
   EXPECT_EQ(trace.find("decoder.0.self.query"), nullptr);
-  EXPECT_EQ(trace.at("decoder.1.residual_in").operation, Operation::given);
-  EXPECT_EQ(trace.at("decoder.1.self.query").operation, Operation::split);
-  EXPECT_EQ(trace.at("decoder.norm.input").operation, Operation::copy);
+  EXPECT_EQ(trace.at("decoder.1.residual_in").operation, "given");
+  EXPECT_EQ(trace.at("decoder.1.self.query").operation, "split");
+  EXPECT_EQ(trace.at("decoder.norm.input").operation, "copy");
 }
 
 TEST_F(ExplainTest, a_model_without_a_prediction_ends_with_its_output) {
@@ -146,7 +130,6 @@ TEST_F(ExplainTest, a_model_without_a_prediction_ends_with_its_output) {
   const Trace trace = traced(bert, 4);
   expect_well_formed(trace);
   EXPECT_EQ(trace.tensors().back().name, "encoder.output");
-  EXPECT_TRUE(trace.of_step(13).empty());
 }
 
 TEST_F(ExplainTest, more_than_one_sequence_is_refused) {

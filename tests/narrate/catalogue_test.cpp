@@ -112,15 +112,12 @@ TEST_P(Language, names_every_tensor_operation_and_choice) {
   for (const std::string& variant : variant_keys()) {
     EXPECT_TRUE(catalogue().has("variant." + variant)) << variant;
   }
-  for (int role = 0; role <= static_cast<int>(explain::HeadRole::none); ++role) {
-    const std::string name(name_of(static_cast<explain::HeadRole>(role)));
+  for (int role = 0; role <= static_cast<int>(heads::HeadRole::none); ++role) {
+    const std::string name(name_of(static_cast<heads::HeadRole>(role)));
     EXPECT_TRUE(catalogue().has("role." + name) && catalogue().has("role." + name + ".text"))
         << name;
   }
-  for (int way = 0; way <= static_cast<int>(explain::Combination::nothing); ++way) {
-    const std::string name(name_of(static_cast<explain::Combination>(way)));
-    EXPECT_TRUE(catalogue().has("cell.combination." + name)) << name;
-  }
+  for (const std::string& key : rule_keys()) EXPECT_TRUE(catalogue().has(key)) << key;
 }
 
 TEST(Catalogue, has_the_terms_of_the_common_list) {

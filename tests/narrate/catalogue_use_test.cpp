@@ -40,13 +40,15 @@ class KnownKeys {
       add("formula.variant." + variant);
       add("formula.variant." + variant + ".bias");
     }
-    for (int role = 0; role <= static_cast<int>(HeadRole::none); ++role) {
-      const std::string name(name_of(static_cast<HeadRole>(role)));
+    for (int role = 0; role <= static_cast<int>(heads::HeadRole::none); ++role) {
+      const std::string name(name_of(static_cast<heads::HeadRole>(role)));
       add("role." + name);
       add("role." + name + ".text");
     }
-    for (int way = 0; way <= static_cast<int>(Combination::nothing); ++way) {
-      add("cell.combination." + std::string(name_of(static_cast<Combination>(way))));
+    for (const std::string& key : test::rule_keys()) add(key);
+    for (const auto& [name, operation] : operation_table().operations) {
+      add("backward." + operation.gradient_text);
+      add("formula.backward." + operation.gradient_text);
     }
   }
 
@@ -62,8 +64,9 @@ class KnownKeys {
 
 std::vector<std::string> sources() {
   std::vector<std::string> all;
-  for (const char* folder : {"/headlight/narrate", "/headlight/narrate/lessons",
-                             "/headlight/narrate/page", "/headlight/explain"}) {
+  for (const char* folder :
+       {"/headlight/narrate", "/headlight/narrate/lessons", "/headlight/narrate/page",
+        "/headlight/explain", "/headlight/explain/operations", "/headlight/nn"}) {
     for (const auto& entry :
          std::filesystem::directory_iterator(std::string(HEADLIGHT_SOURCE_DIR) + folder)) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".js") continue;
@@ -76,6 +79,7 @@ std::vector<std::string> sources() {
 
 bool has_quoted(const std::string& source, const std::string& text) {
   return source.find('"' + text + '"') != std::string::npos ||
+         source.find("\"." + text + '"') != std::string::npos ||
          source.find('`' + text + '`') != std::string::npos;
 }
 

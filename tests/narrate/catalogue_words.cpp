@@ -118,12 +118,12 @@ bool uses_term(std::string_view language, const std::string& text, const std::st
   const std::string plain = text::lower(text, language);
   if (language == "en") return true;
   size_t at = 0;
-  for (const std::string& word : words_of(term)) {
+  for (const std::string& word : words_of(text::lower(term, language))) {
     // The value of an ordinary sentence is 값.
     if (language == "ko" && word == "값") break;
     const size_t found = plain.find(stem_of(language, word), at);
     if (found == std::string::npos) {
-      return term == "밸류(값)" && plain.find("값") != std::string::npos;
+      return term == "밸류" && plain.find("값") != std::string::npos;
     }
     at = found;
   }
@@ -135,7 +135,7 @@ std::string misspelled(std::string_view language, const std::string& text,
   if (language != "tr" && language != "az") return "";
   const Letters own = letters_of(text::lower(text, language));
   const Letters plain = folded(own);
-  for (const std::string& word : words_of(term)) {
+  for (const std::string& word : words_of(text::lower(term, language))) {
     const Letters stem = letters_of(stem_of(language, word));
     if (stem.size() < 4) continue;
     const Letters key = folded(stem);
@@ -157,6 +157,18 @@ bool has_number_with(const std::string& text, char separator) {
     }
   }
   return false;
+}
+
+std::vector<std::string> rule_keys() {
+  std::vector<std::string> keys = {"cell.combination.one", "cell.combination.nothing"};
+  for (const auto& [name, operation] : explain::operation_table().operations) {
+    for (const auto& one : operation.rule.ingredients) keys.push_back("cell.ingredient." + one.key);
+    for (const auto& one : operation.rule.terms) keys.push_back("cell.term." + one.key);
+    for (const auto& one : operation.rule.combinations) {
+      keys.push_back("cell.combination." + one.key);
+    }
+  }
+  return keys;
 }
 
 const std::vector<std::string>& variant_keys() {

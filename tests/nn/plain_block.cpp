@@ -109,6 +109,7 @@ class PlainBlock {
     }
   }
 
+ public:
   Matrix norm(const std::string& name, const Matrix& x) const {
     Matrix y = x;
     for (int64_t i = 0; i < x.rows && !name.empty(); ++i) {
@@ -122,6 +123,7 @@ class PlainBlock {
     return y;
   }
 
+ private:
   Matrix head_norm(const std::string& name, const Matrix& x) const {
     Matrix y = x;
     const QueryKeyNormOptions& norm = options_.query_key_norm;
@@ -302,6 +304,11 @@ PlainState plain_state(const Parameters& parameters) {
 Matrix plain_block(const TransformerBlockOptions& options, const PlainState& state, const Matrix& x,
                    const Matrix& memory) {
   return PlainBlock(options, state).run(x, memory);
+}
+
+Matrix plain_norm(const TransformerBlockOptions& options, const PlainState& state,
+                  const std::string& name, const Matrix& x) {
+  return PlainBlock(options, state).norm(name, x);
 }
 
 }  // namespace headlight::nn

@@ -31,4 +31,8 @@ PlainState plain_state(const Parameters& parameters);
 Matrix plain_block(const TransformerBlockOptions& options, const PlainState& state, const Matrix& x,
                    const Matrix& memory = {});
 
+// A norm of the block's kind, e.g. the one after all layers.
+Matrix plain_norm(const TransformerBlockOptions& options, const PlainState& state,
+                  const std::string& name, const Matrix& x);
+
 }  // namespace headlight::nn

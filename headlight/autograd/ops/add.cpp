@@ -5,6 +5,7 @@
 #include <string>
 
 #include "headlight/autograd/checks.h"
+#include "headlight/autograd/report.h"
 #include "headlight/autograd/tape.h"
 
 namespace headlight::autograd {
@@ -65,13 +66,22 @@ Value add(Context& context, const Value& a, const Value& b, float alpha) {
     kernels::add(context.execution(), alpha, block_of(a.data().matrix(), i, b_rows.rows), b_rows,
                  block_of(y.matrix(), i, b_rows.rows));
   }
-  if (!recording(context, {&a, &b})) return Value::leaf(y);
-  auto node = std::make_unique<AddNode>();
-  node->alpha = alpha;
-  node->repeats = repeats;
-  node->d_a = a.gradient();
-  node->d_b = b.gradient();
-  return context.tape->record(std::move(node), y);
+  Value sum = Value::leaf(y);
+  if (recording(context, {&a, &b})) {
+    auto node = std::make_unique<AddNode>();
+    node->alpha = alpha;
+    node->repeats = repeats;
+    node->d_a = a.gradient();
+    node->d_b = b.gradient();
+    sum = context.tape->record(std::move(node), y);
+  }
+  report(context, [&] {
+    return Report{.operation = "add",
+                  .inputs = {{"left", a}, {"right", b}},
+                  .outputs = {{"output", sum}},
+                  .attributes = {{"alpha", static_cast<double>(alpha)}}};
+  });
+  return sum;
 }
 
 }  // namespace headlight::autograd

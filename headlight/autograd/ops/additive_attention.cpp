@@ -72,6 +72,16 @@ AttentionResults run(Context& context, const AttentionInputs& inputs, const floa
   return results;
 }
 
+OwnedScores additive_scores_again(const Tensor& weights) {
+  return
+      [weights](const kernels::Execution& execution, const AttentionInputs& inputs,
+                const AttentionResults& results, const kernels::ScoreRequest& request, float* out) {
+        kernels::additive_attention_scores(execution, inputs.problem(), weights.data<float>(),
+                                           request, results.row_max.data<float>(),
+                                           results.row_sum.data<float>(), out, inputs.shape.keys);
+      };
+}
+
 }  // namespace
 
 Value additive_attention(Context& context, const Value& query, const Value& key, const Value& value,
@@ -83,18 +93,31 @@ Value additive_attention(Context& context, const Value& query, const Value& key,
   set_attention_options(context, kName, inputs, options, gates);
   const bool record =
       recording(context, {&query, &key, &value, &score_weights, &options.bias, &gates});
-  AttentionResults results =
+  const AttentionResults results =
       run(context, inputs, score_weights.data().data<float>(), options.place, record);
-  if (!record) return Value::leaf(results.output);
-  auto node = std::make_unique<AdditiveAttentionNode>();
-  const Tensor output = results.output;
-  node->inputs = std::move(inputs);
-  node->results = std::move(results);
-  node->targets = {query.gradient(), key.gradient(), value.gradient(), options.bias.gradient(),
-                   gates.gradient()};
-  node->score_weights = score_weights.data();
-  node->d_score_weights = score_weights.gradient();
-  return context.tape->record(std::move(node), output);
+  Value output = Value::leaf(results.output);
+  if (record) {
+    auto node = std::make_unique<AdditiveAttentionNode>();
+    node->inputs = inputs;
+    node->results = results;
+    node->targets = {query.gradient(), key.gradient(), value.gradient(), options.bias.gradient(),
+                     gates.gradient()};
+    node->score_weights = score_weights.data();
+    node->d_score_weights = score_weights.gradient();
+    output = context.tape->record(std::move(node), results.output);
+  }
+  report(context, [&] {
+    return attention_report(kName, inputs, results,
+                            {.options = options,
+                             .query = query,
+                             .key = key,
+                             .value = value,
+                             .gates = gates,
+                             .output = output,
+                             .score_weights = score_weights,
+                             .scores = additive_scores_again(score_weights.data())});
+  });
+  return output;
 }
 
 }  // namespace headlight::autograd

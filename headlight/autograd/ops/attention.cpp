@@ -44,6 +44,13 @@ AttentionResults run(Context& context, const AttentionInputs& inputs, std::strin
   return results;
 }
 
+void scores_again(const kernels::Execution& execution, const AttentionInputs& inputs,
+                  const AttentionResults& results, const kernels::ScoreRequest& request,
+                  float* out) {
+  kernels::attention_scores(execution, inputs.problem(), request, results.row_max.data<float>(),
+                            results.row_sum.data<float>(), out, inputs.shape.keys);
+}
+
 }  // namespace
 
 Value attention(Context& context, const Value& query, const Value& key, const Value& value,
@@ -55,15 +62,27 @@ Value attention(Context& context, const Value& query, const Value& key, const Va
   const Value& coefficients = options.position_bias.coefficients;
   const bool record =
       recording(context, {&query, &key, &value, &options.bias, &gates, &coefficients});
-  AttentionResults results = run(context, inputs, options.place, record);
-  if (!record) return Value::leaf(results.output);
-  auto node = std::make_unique<AttentionNode>();
-  const Tensor output = results.output;
-  node->inputs = std::move(inputs);
-  node->results = std::move(results);
-  node->targets = {query.gradient(),        key.gradient(),   value.gradient(),
-                   options.bias.gradient(), gates.gradient(), coefficients.gradient()};
-  return context.tape->record(std::move(node), output);
+  const AttentionResults results = run(context, inputs, options.place, record);
+  Value output = Value::leaf(results.output);
+  if (record) {
+    auto node = std::make_unique<AttentionNode>();
+    node->inputs = inputs;
+    node->results = results;
+    node->targets = {query.gradient(),        key.gradient(),   value.gradient(),
+                     options.bias.gradient(), gates.gradient(), coefficients.gradient()};
+    output = context.tape->record(std::move(node), results.output);
+  }
+  report(context, [&] {
+    return attention_report("attention", inputs, results,
+                            {.options = options,
+                             .query = query,
+                             .key = key,
+                             .value = value,
+                             .gates = gates,
+                             .output = output,
+                             .scores = scores_again});
+  });
+  return output;
 }
 
 Tensor cached_attention(Context& context, const Tensor& query, const CachedKeyValues& cache,

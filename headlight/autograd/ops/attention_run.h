@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "headlight/autograd/ops/attention_inputs.h"
+#include "headlight/autograd/report.h"
 #include "headlight/autograd/tape.h"
 
 namespace headlight::autograd {
@@ -26,6 +27,25 @@ using ScoreFunction =
 // Delivers what the Context's observer, which must be there, wants of this run at `place`.
 void observe_attention(Context& context, std::string_view place, const AttentionInputs& inputs,
                        const AttentionResults& results, const ScoreFunction& scores);
+
+// The same for later, when nothing of the call is there any more but its inputs and results: scores
+// of one request, row after row.
+using OwnedScores = std::function<void(
+    const kernels::Execution& execution, const AttentionInputs& inputs,
+    const AttentionResults& results, const kernels::ScoreRequest& request, float* out)>;
+// A call of an attention operation, for its report.
+struct ReportedAttention {
+  const AttentionOptions& options;
+  const Value& query;
+  const Value& key;
+  const Value& value;
+  const Value& gates;
+  const Value& output;
+  Value score_weights = {};  // of additive scoring
+  OwnedScores scores;
+};
+Report attention_report(const char* operation, const AttentionInputs& inputs,
+                        const AttentionResults& results, const ReportedAttention& call);
 
 // Where the gradients of the inputs go; null where none is wanted.
 struct AttentionTargets {

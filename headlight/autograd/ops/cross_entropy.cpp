@@ -24,10 +24,19 @@ Value cross_entropy(Context& context, const Value& logits, const Tensor& targets
                          counted.targets.data<int64_t>(), options, losses.data<float>(),
                          counted.factor(), record ? gradient.matrix() : tensor::MatrixView());
   Tensor loss = counted.mean(context, losses);
-  if (!record) return Value::leaf(loss);
-  auto node = std::make_unique<LossNode>();
-  node->add(gradient, logits.gradient());
-  return context.tape->record(std::move(node), loss);
+  Value result = Value::leaf(loss);
+  if (record) {
+    auto node = std::make_unique<LossNode>();
+    node->add(gradient, logits.gradient());
+    result = context.tape->record(std::move(node), loss);
+  }
+  report(context, [&] {
+    return Report{.operation = "cross_entropy",
+                  .inputs = {{"logits", logits}, {"targets", Value::leaf(targets)}},
+                  .outputs = {{"output", result}},
+                  .attributes = loss_attributes(options)};
+  });
+  return result;
 }
 
 }  // namespace headlight::autograd

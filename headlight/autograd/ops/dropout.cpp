@@ -2,6 +2,7 @@
 #include "headlight/autograd/ops/dropout.h"
 
 #include "headlight/autograd/checks.h"
+#include "headlight/autograd/report.h"
 #include "headlight/autograd/tape.h"
 
 namespace headlight::autograd {
@@ -30,11 +31,21 @@ Value dropout(Context& context, const Value& x, float probability, std::string_v
   const kernels::DropoutDraw draw{.probability = probability, .key = context.random_key(place)};
   Tensor y = Tensor::uninitialized(context.arena, tensor::DType::f32, x.shape());
   kernels::dropout(context.execution(), draw, x.data().matrix(), y.matrix(), false);
-  if (!recording(context, {&x})) return Value::leaf(y);
-  auto node = std::make_unique<DropoutNode>();
-  node->draw = draw;
-  node->d_x = x.gradient();
-  return context.tape->record(std::move(node), y);
+  Value result = Value::leaf(y);
+  if (recording(context, {&x})) {
+    auto node = std::make_unique<DropoutNode>();
+    node->draw = draw;
+    node->d_x = x.gradient();
+    result = context.tape->record(std::move(node), y);
+  }
+  report(context, [&] {
+    return Report{.operation = "dropout",
+                  .place = std::string(place),
+                  .inputs = {{"input", x}},
+                  .outputs = {{"output", result}},
+                  .attributes = {{"probability", static_cast<double>(probability)}}};
+  });
+  return result;
 }
 
 }  // namespace headlight::autograd

@@ -1,10 +1,12 @@
-// embedding: rows of a table, range-checked.
+// embedding and position_rows: rows of a table, range-checked.
 #include "headlight/autograd/ops/embedding.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "headlight/autograd/checks.h"
+#include "headlight/autograd/report.h"
 #include "headlight/autograd/tape.h"
 
 namespace headlight::autograd {
@@ -14,12 +16,19 @@ using tensor::Tensor;
 
 struct EmbeddingNode : Node {
   Tensor ids;
+  float scale = 1;
   std::shared_ptr<Gradient> d_table;
 
-  // y[r] = table[ids[r]]:  dtable[ids[r]] += dy[r].
+  // y[r] = scale * table[ids[r]]:  dtable[ids[r]] += scale * dy[r].
   void backward(Context& context) override {
-    kernels::embedding_backward(context.execution(), ids.data<int64_t>(),
-                                output_gradient().matrix(), d_table->sum(context).matrix());
+    Tensor dy = output_gradient();
+    if (scale != 1) {
+      const Tensor scaled = workspace(context);
+      kernels::scale(context.execution(), scale, dy.matrix(), scaled.matrix());
+      dy = scaled;
+    }
+    kernels::embedding_backward(context.execution(), ids.data<int64_t>(), dy.matrix(),
+                                d_table->sum(context).matrix());
   }
 };
 
@@ -33,9 +42,8 @@ void check_ids(const Tensor& ids, int64_t rows) {
   }
 }
 
-}  // namespace
-
-Value embedding(Context& context, const Tensor& ids, const Value& table) {
+// scale * table[ids], without a word to the observer.
+Value looked_up(Context& context, const Tensor& ids, const Value& table, float scale) {
   check_rows("embedding", "table", table.data());
   if (table.rank() != 2) {
     refuse("embedding", "table", "shape is " + table.shape().text() + ", rank 2 is needed");
@@ -50,11 +58,62 @@ Value embedding(Context& context, const Tensor& ids, const Value& table) {
   Tensor y = Tensor::uninitialized(context.arena, tensor::DType::f32, tensor::Shape(sizes));
   kernels::embedding_forward(context.execution(), table.data().matrix(),
                              adjacent_ids.data<int64_t>(), y.matrix());
-  if (!recording(context, {&table})) return Value::leaf(y);
-  auto node = std::make_unique<EmbeddingNode>();
-  node->ids = adjacent_ids;
-  node->d_table = table.gradient();
-  return context.tape->record(std::move(node), y);
+  if (scale != 1) kernels::scale(context.execution(), scale, y.matrix(), y.matrix());
+  Value rows = Value::leaf(y);
+  if (recording(context, {&table})) {
+    auto node = std::make_unique<EmbeddingNode>();
+    node->ids = adjacent_ids;
+    node->scale = scale;
+    node->d_table = table.gradient();
+    rows = context.tape->record(std::move(node), y);
+  }
+  return rows;
+}
+
+Tensor shifted(const Tensor& positions, int64_t start) {
+  const Tensor adjacent = checked_integers("position_rows", "positions", positions);
+  const Tensor rows = Tensor::uninitialized(tensor::DType::i64, positions.shape());
+  std::transform(adjacent.data<int64_t>(), adjacent.data<int64_t>() + adjacent.elements(),
+                 rows.data<int64_t>(), [start](int64_t position) { return position + start; });
+  return rows;
+}
+
+std::vector<Attribute> position_attributes(const PositionRowsOptions& options) {
+  std::vector<Attribute> attributes = {{"start", options.start}};
+  if (!options.sinusoids) return attributes;
+  attributes.push_back({"base", options.sinusoids->base});
+  attributes.push_back({"order", options.sinusoids->halves ? "halves" : "interleaved"});
+  attributes.push_back({"divisor", options.sinusoids->half_minus_one ? "half_minus_one" : "half"});
+  return attributes;
+}
+
+}  // namespace
+
+Value embedding(Context& context, const Tensor& ids, const Value& table, float scale) {
+  Value rows = looked_up(context, ids, table, scale);
+  report(context, [&] {
+    return Report{.operation = "embedding",
+                  .inputs = {{"ids", Value::leaf(ids)}, {"table", table}},
+                  .outputs = {{"output", rows}},
+                  .attributes = {{"scale", static_cast<double>(scale)}}};
+  });
+  return rows;
+}
+
+Value position_rows(Context& context, const Tensor& positions, const Value& table,
+                    const PositionRowsOptions& options) {
+  const bool from_start = options.sinusoids || options.start == 0;
+  Value rows =
+      looked_up(context, from_start ? positions : shifted(positions, options.start), table, 1);
+  report(context, [&] {
+    Report made{.operation = "position_rows",
+                .inputs = {{"positions", Value::leaf(positions)}},
+                .outputs = {{"output", rows}},
+                .attributes = position_attributes(options)};
+    if (!options.sinusoids) add_input(made, "table", table);
+    return made;
+  });
+  return rows;
 }
 
 }  // namespace headlight::autograd

@@ -2,7 +2,7 @@
 #include "headlight/autograd/ops/gated_product.h"
 
 #include "headlight/autograd/checks.h"
-#include "headlight/autograd/observer.h"
+#include "headlight/autograd/report.h"
 #include "headlight/autograd/tape.h"
 
 namespace headlight::autograd {
@@ -34,15 +34,20 @@ struct GatedProductNode : Node {
   }
 };
 
+Tensor activated(Context& context, const Tensor& gate, kernels::Activation activation) {
+  const Tensor result = copy_of(context, gate);
+  kernels::activation_forward(context.execution(), activation, result.data<float>(),
+                              result.data<float>(), result.elements());
+  return result;
+}
+
 void observe_activated(Context& context, const Tensor& gate, kernels::Activation activation,
                        std::string_view place) {
   if (context.observer == nullptr || place.empty()) return;
   const std::string name = place_name(place, "activated");
-  if (!context.observer->wants(name)) return;
-  const Tensor activated = copy_of(context, gate);
-  kernels::activation_forward(context.execution(), activation, activated.data<float>(),
-                              activated.data<float>(), activated.elements());
-  context.observer->see(name, activated);
+  if (context.observer->wants(name)) {
+    context.observer->see(name, activated(context, gate, activation));
+  }
 }
 
 }  // namespace
@@ -56,14 +61,26 @@ Value gated_product(Context& context, const Value& gate, const Value& up,
   kernels::gated_product_forward(context.execution(), activation, gate.data().matrix(),
                                  up.data().matrix(), y.matrix());
   observe_activated(context, gate.data(), activation, place);
-  if (!recording(context, {&gate, &up})) return Value::leaf(y);
-  auto node = std::make_unique<GatedProductNode>();
-  node->gate = gate.data();
-  node->up = up.data();
-  node->activation = activation;
-  node->d_gate = gate.gradient();
-  node->d_up = up.gradient();
-  return context.tape->record(std::move(node), y);
+  Value result = Value::leaf(y);
+  if (recording(context, {&gate, &up})) {
+    auto node = std::make_unique<GatedProductNode>();
+    node->gate = gate.data();
+    node->up = up.data();
+    node->activation = activation;
+    node->d_gate = gate.gradient();
+    node->d_up = up.gradient();
+    result = context.tape->record(std::move(node), y);
+  }
+  report(context, [&] {
+    return Report{
+        .operation = "gated_product",
+        .place = std::string(place),
+        .inputs = {{"gate", gate}, {"up", up}},
+        .outputs = {{"output", result},
+                    {"activated", Value::leaf(activated(context, gate.data(), activation))}},
+        .attributes = {{"activation", std::string(name_of(activation))}}};
+  });
+  return result;
 }
 
 }  // namespace headlight::autograd

@@ -14,11 +14,21 @@ Value layer_norm(Context& context, const Value& x, const Value& weight, const Va
   Normalization normalization(context, x.data(), weight, bias, options);
   normalization.run(context, y);
   normalization.observe_at(context, options.place, y);
-  if (!recording(context, {&x, &weight, &bias})) return Value::leaf(y);
-  auto node = std::make_unique<NormNode<Normalization>>();
-  node->normalization = std::move(normalization);
-  node->d_x = x.gradient();
-  return context.tape->record(std::move(node), y);
+  Value output = Value::leaf(y);
+  if (recording(context, {&x, &weight, &bias})) {
+    auto node = std::make_unique<NormNode<Normalization>>();
+    node->normalization = normalization;
+    node->d_x = x.gradient();
+    output = context.tape->record(std::move(node), y);
+  }
+  report_norm(context, normalization,
+              {.operation = "layer_norm",
+               .place = options.place,
+               .x = x,
+               .weight = weight,
+               .bias = bias,
+               .output = output});
+  return output;
 }
 
 }  // namespace headlight::autograd

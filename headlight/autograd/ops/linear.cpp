@@ -2,7 +2,7 @@
 #include "headlight/autograd/ops/linear.h"
 
 #include "headlight/autograd/checks.h"
-#include "headlight/autograd/observer.h"
+#include "headlight/autograd/report.h"
 #include "headlight/autograd/tape.h"
 
 namespace headlight::autograd {
@@ -95,6 +95,23 @@ void check_linear(const Value& x, const Value& weight, const Value& bias,
                backward_operand(weight.data(), options.layout));
 }
 
+// The input, the weight and the bias, in this order.
+Report linear_report(const std::array<Value, 3>& inputs, const LinearOptions& options,
+                     const Tensor& hidden, const Value& result) {
+  Report made{
+      .operation = "linear",
+      .place = std::string(options.hidden_place),
+      .inputs = {{"input", inputs[0]}, {"weight", inputs[1]}},
+      .outputs = {{"output", result}},
+      .attributes = {{"layout", options.layout == WeightLayout::out_in ? "out_in" : "in_out"},
+                     {"activation", std::string(name_of(options.activation))}}};
+  add_input(made, "bias", inputs[2]);
+  if (options.activation != Activation::none) {
+    made.outputs.push_back({"hidden", Value::leaf(hidden)});
+  }
+  return made;
+}
+
 }  // namespace
 
 tensor::ConstMatrixView forward_operand(const Tensor& weight, WeightLayout layout) {
@@ -116,10 +133,11 @@ Value linear(Context& context, const Value& x, const Value& weight, const Value&
   const bool record = recording(context, {&x, &weight, &bias});
   const bool observed = context.observer != nullptr && !options.hidden_place.empty() &&
                         context.observer->wants(options.hidden_place);
+  const bool reported = listening(context) && options.activation != Activation::none;
   const Activation activation = options.activation;
   const ActivationNeeds needs = record ? backward_needs(activation) : ActivationNeeds::nothing;
   Tensor hidden;
-  if (observed || needs == ActivationNeeds::input) {
+  if (observed || reported || needs == ActivationNeeds::input) {
     hidden = Tensor::uninitialized(context.arena, DType::f32, shape);
   }
 
@@ -133,20 +151,23 @@ Value linear(Context& context, const Value& x, const Value& weight, const Value&
     kernels::matmul(context.execution(), x.data().matrix(), operand, y.matrix(), epilogue);
   }
   if (observed) context.observer->see(options.hidden_place, hidden);
-  if (!record) return Value::leaf(y);
-
-  auto node = std::make_unique<LinearNode>();
-  if (weight.requires_grad()) node->x = x.data();
-  node->weight = weight.data();
-  if (needs == ActivationNeeds::input) node->kept = hidden;
-  if (needs == ActivationNeeds::output) node->kept = y;
-  node->layout = options.layout;
-  node->activation = activation;
-  node->packed_backward = options.packed_backward;
-  node->d_x = x.gradient();
-  node->d_weight = weight.gradient();
-  node->d_bias = bias.gradient();
-  return context.tape->record(std::move(node), y);
+  Value result = Value::leaf(y);
+  if (record) {
+    auto node = std::make_unique<LinearNode>();
+    if (weight.requires_grad()) node->x = x.data();
+    node->weight = weight.data();
+    if (needs == ActivationNeeds::input) node->kept = hidden;
+    if (needs == ActivationNeeds::output) node->kept = y;
+    node->layout = options.layout;
+    node->activation = activation;
+    node->packed_backward = options.packed_backward;
+    node->d_x = x.gradient();
+    node->d_weight = weight.gradient();
+    node->d_bias = bias.gradient();
+    result = context.tape->record(std::move(node), y);
+  }
+  report(context, [&] { return linear_report({x, weight, bias}, options, hidden, result); });
+  return result;
 }
 
 }  // namespace headlight::autograd

@@ -98,11 +98,20 @@ Value linear_cross_entropy(Context& context, const Value& x, const Value& weight
   const Tensor losses =
       run_chunks(context, x.data().matrix(), weight.data().matrix(), counted, options, gradients);
   Tensor loss = counted.mean(context, losses);
-  if (!record) return Value::leaf(loss);
-  auto node = std::make_unique<LossNode>();
-  if (gradients.x.defined()) node->add(gradients.x, x.gradient());
-  if (gradients.weight.defined()) node->add(gradients.weight, weight.gradient());
-  return context.tape->record(std::move(node), loss);
+  Value result = Value::leaf(loss);
+  if (record) {
+    auto node = std::make_unique<LossNode>();
+    if (gradients.x.defined()) node->add(gradients.x, x.gradient());
+    if (gradients.weight.defined()) node->add(gradients.weight, weight.gradient());
+    result = context.tape->record(std::move(node), loss);
+  }
+  report(context, [&] {
+    return Report{.operation = kName,
+                  .inputs = {{"input", x}, {"weight", weight}, {"targets", Value::leaf(targets)}},
+                  .outputs = {{"output", result}},
+                  .attributes = loss_attributes(options)};
+  });
+  return result;
 }
 
 }  // namespace headlight::autograd

@@ -41,6 +41,11 @@ Tensor CountedTargets::mean(Context& context, const Tensor& losses) const {
   return loss;
 }
 
+std::vector<Attribute> loss_attributes(const kernels::CrossEntropyOptions& options) {
+  return {{"ignored", options.ignored},
+          {"label_smoothing", static_cast<double>(options.label_smoothing)}};
+}
+
 void LossNode::add(Tensor gradient, const std::shared_ptr<Gradient>& to) {
   ready_.push_back({std::move(gradient), to});
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/autograd/report.h"
 #include "headlight/autograd/tape.h"
 
 namespace headlight::autograd {
@@ -25,6 +26,8 @@ struct CountedTargets {
   // The mean of the losses of the targets that count, as a tensor of one number.
   tensor::Tensor mean(Context& context, const tensor::Tensor& losses) const;
 };
+
+std::vector<Attribute> loss_attributes(const kernels::CrossEntropyOptions& options);
 
 // Gradients of a loss that are ready; backward only has to multiply and hand them over.
 class LossNode : public Node {

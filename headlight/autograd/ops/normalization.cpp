@@ -47,6 +47,12 @@ float* sum_or_none(Context& context, const std::shared_ptr<Gradient>& gradient) 
   return gradient ? gradient->sum(context).data<float>() : nullptr;
 }
 
+// Shows what make() gives as "<place>.<name>", when it is wanted.
+template <class Make>
+void show(Context& context, std::string_view place, std::string_view name, const Make& make) {
+  if (context.observer->wants(place_name(place, name))) observe(context, place, name, make());
+}
+
 }  // namespace
 
 void check_normalization(std::string_view operation, const Value& x, const Value& weight,
@@ -89,21 +95,17 @@ float* NormalizedRows::head_of_statistics(const Tensor& statistics, int64_t head
   return statistics.data<float>() + head * (statistics.elements() / heads);
 }
 
-void NormalizedRows::observe_statistics(Context& context, std::string_view place,
-                                        std::string_view name, const Tensor& statistics) const {
-  if (heads == 1) return observe(context, place, name, statistics);
-  if (!context.observer->wants(place_name(place, name))) return;
+Tensor NormalizedRows::shown(Context& context, const Tensor& statistics) const {
+  if (heads == 1) return statistics;
   const Tensor by_row = statistics.permuted({1, 0}).contiguous(context.arena);
-  context.observer->see(place_name(place, name), by_row.reshaped(rows.shape().with(-1, heads)));
+  return by_row.reshaped(rows.shape().with(-1, heads));
 }
 
-void NormalizedRows::observe_inverse(Context& context, std::string_view place,
-                                     std::string_view name, const Tensor& inverse) const {
-  if (!context.observer->wants(place_name(place, name))) return;
+Tensor NormalizedRows::shown_inverse(Context& context, const Tensor& inverse) const {
   const Tensor statistics = Tensor::uninitialized(context.arena, DType::f32, inverse.shape());
   std::transform(inverse.data<float>(), inverse.data<float>() + inverse.elements(),
                  statistics.data<float>(), [](float value) { return 1 / value; });
-  observe_statistics(context, place, name, statistics);
+  return shown(context, statistics);
 }
 
 Normalization::Normalization(Context& context, Tensor normalized_rows, const Value& weight_value,
@@ -146,16 +148,25 @@ void Normalization::add_gradients(Context& context, const Tensor& dy, const Tens
 void Normalization::observe_at(Context& context, std::string_view place, const Tensor& y) const {
   if (context.observer == nullptr || place.empty()) return;
   observe(context, place, "input", rows);
-  observe_statistics(context, place, "mean", mean);
-  observe_inverse(context, place, "deviation", inverse_deviation);
-  if (context.observer->wants(place_name(place, "normalized"))) {
-    const Normalization plain(context, rows, ones_like(context, weight), Value(),
-                              {.epsilon = epsilon, .heads = heads});
-    Tensor normalized = Tensor::uninitialized(context.arena, DType::f32, y.shape());
-    plain.run(context, normalized);
-    context.observer->see(place_name(place, "normalized"), normalized);
-  }
+  show(context, place, "mean", [&] { return shown(context, mean); });
+  show(context, place, "deviation", [&] { return shown_inverse(context, inverse_deviation); });
+  show(context, place, "normalized", [&] { return normalized(context); });
   observe(context, place, "output", y);
+}
+
+Tensor Normalization::normalized(Context& context) const {
+  const Normalization plain(context, rows, ones_like(context, weight), Value(),
+                            {.epsilon = epsilon, .heads = heads});
+  const Tensor result = Tensor::uninitialized(context.arena, DType::f32, rows.shape());
+  plain.run(context, result);
+  return result;
+}
+
+void Normalization::add_to(Context& context, Report& report) const {
+  report.outputs.push_back({"mean", Value::leaf(shown(context, mean))});
+  report.outputs.push_back({"deviation", Value::leaf(shown_inverse(context, inverse_deviation))});
+  report.outputs.push_back({"normalized", Value::leaf(normalized(context))});
+  report.attributes = {{"epsilon", static_cast<double>(epsilon)}, {"heads", heads}};
 }
 
 RmsNormalization::RmsNormalization(Context& context, Tensor normalized_rows,
@@ -192,15 +203,25 @@ void RmsNormalization::add_gradients(Context& context, const Tensor& dy,
 void RmsNormalization::observe_at(Context& context, std::string_view place, const Tensor& y) const {
   if (context.observer == nullptr || place.empty()) return;
   observe(context, place, "input", rows);
-  observe_inverse(context, place, "root_mean_square", inverse_root);
-  if (context.observer->wants(place_name(place, "normalized"))) {
-    const RmsNormalization plain(context, rows, ones_like(context, weight),
-                                 {.epsilon = epsilon, .heads = heads});
-    Tensor normalized = Tensor::uninitialized(context.arena, DType::f32, y.shape());
-    plain.run(context, normalized);
-    context.observer->see(place_name(place, "normalized"), normalized);
-  }
+  show(context, place, "root_mean_square", [&] { return shown_inverse(context, inverse_root); });
+  show(context, place, "normalized", [&] { return normalized(context); });
   observe(context, place, "output", y);
+}
+
+Tensor RmsNormalization::normalized(Context& context) const {
+  const RmsNormalization plain(context, rows, ones_like(context, weight),
+                               {.epsilon = epsilon, .heads = heads});
+  const Tensor result = Tensor::uninitialized(context.arena, DType::f32, rows.shape());
+  plain.run(context, result);
+  return result;
+}
+
+void RmsNormalization::add_to(Context& context, Report& report) const {
+  report.outputs.push_back({"root_mean_square", Value::leaf(shown_inverse(context, inverse_root))});
+  report.outputs.push_back({"normalized", Value::leaf(normalized(context))});
+  report.attributes = {{"epsilon", static_cast<double>(epsilon)},
+                       {"heads", heads},
+                       {"weight_offset", static_cast<double>(weight_offset)}};
 }
 
 }  // namespace headlight::autograd

@@ -6,6 +6,7 @@
 
 #include "headlight/autograd/ops/layer_norm.h"
 #include "headlight/autograd/ops/rms_norm.h"
+#include "headlight/autograd/report.h"
 #include "headlight/autograd/tape.h"
 
 namespace headlight::autograd {
@@ -32,12 +33,10 @@ struct NormalizedRows {
   // Room for one number for each row of each head, head after head, and where a head's begin.
   tensor::Tensor statistics(Context& context) const;
   float* head_of_statistics(const tensor::Tensor& statistics, int64_t head) const;
-  // What an observer sees of them: (...) or, with several heads, (..., H).
-  void observe_statistics(Context& context, std::string_view place, std::string_view name,
-                          const tensor::Tensor& statistics) const;
+  // As they are shown: (...) or, with several heads, (..., H).
+  tensor::Tensor shown(Context& context, const tensor::Tensor& statistics) const;
   // One over each: what the kernels keep is the inverse.
-  void observe_inverse(Context& context, std::string_view place, std::string_view name,
-                       const tensor::Tensor& inverse) const;
+  tensor::Tensor shown_inverse(Context& context, const tensor::Tensor& inverse) const;
 };
 
 // Of a layer norm.
@@ -60,6 +59,11 @@ struct Normalization : NormalizedRows {
   void add_gradients(Context& context, const tensor::Tensor& dy,
                      const tensor::Tensor& d_rows) const;
   void observe_at(Context& context, std::string_view place, const tensor::Tensor& y) const;
+  // Adds its statistics, the rows before the weight, and its attributes.
+  void add_to(Context& context, Report& report) const;
+
+ private:
+  tensor::Tensor normalized(Context& context) const;
 };
 
 // Of a root-mean-square norm.
@@ -79,7 +83,34 @@ struct RmsNormalization : NormalizedRows {
   void add_gradients(Context& context, const tensor::Tensor& dy,
                      const tensor::Tensor& d_rows) const;
   void observe_at(Context& context, std::string_view place, const tensor::Tensor& y) const;
+  // Adds its statistics, the rows before the weight, and its attributes.
+  void add_to(Context& context, Report& report) const;
+
+ private:
+  tensor::Tensor normalized(Context& context) const;
 };
+
+// A call of a norm, for its report; `residual` and `sum` are absent where there is none.
+struct ReportedNorm {
+  const char* operation;
+  std::string_view place;
+  Value x = {}, residual = {}, weight = {}, bias = {}, sum = {}, output = {};
+};
+template <class Rows>
+void report_norm(Context& context, const Rows& rows, const ReportedNorm& call) {
+  report(context, [&] {
+    Report made{.operation = call.operation,
+                .place = std::string(call.place),
+                .outputs = {{"output", call.output}}};
+    add_input(made, "input", call.x);
+    add_input(made, "residual", call.residual);
+    add_input(made, "weight", call.weight);
+    add_input(made, "bias", call.bias);
+    if (call.sum.defined()) made.outputs.push_back({"sum", call.sum});
+    rows.add_to(context, made);
+    return made;
+  });
+}
 
 template <class Rows>
 struct NormNode : Node {

@@ -21,15 +21,25 @@ ResidualNorm residual_norm(Context& context, const Value& x, const Value& residu
                                  normalization.bias_data(), options.epsilon,
                                  normalization.outputs(y));
   normalization.observe_at(context, options.place, y);
-  if (!recording(context, {&x, &residual, &weight, &bias})) {
-    return {Value::leaf(sum), Value::leaf(y)};
+  ResidualNorm result{Value::leaf(sum), Value::leaf(y)};
+  if (recording(context, {&x, &residual, &weight, &bias})) {
+    auto node = std::make_unique<ResidualNormNode<Normalization>>();
+    node->normalization = normalization;
+    node->d_x = x.gradient();
+    node->d_residual = residual.gradient();
+    auto [sum_value, normalized] = context.tape->record(std::move(node), sum, y);
+    result = {sum_value, normalized};
   }
-  auto node = std::make_unique<ResidualNormNode<Normalization>>();
-  node->normalization = std::move(normalization);
-  node->d_x = x.gradient();
-  node->d_residual = residual.gradient();
-  auto [sum_value, normalized] = context.tape->record(std::move(node), sum, y);
-  return {sum_value, normalized};
+  report_norm(context, normalization,
+              {.operation = "residual_norm",
+               .place = options.place,
+               .x = x,
+               .residual = residual,
+               .weight = weight,
+               .bias = bias,
+               .sum = result.sum,
+               .output = result.normalized});
+  return result;
 }
 
 }  // namespace headlight::autograd

@@ -15,11 +15,20 @@ Value rms_norm(Context& context, const Value& x, const Value& weight,
   RmsNormalization normalization(context, x.data(), weight, options);
   normalization.run(context, y);
   normalization.observe_at(context, options.place, y);
-  if (!recording(context, {&x, &weight})) return Value::leaf(y);
-  auto node = std::make_unique<NormNode<RmsNormalization>>();
-  node->normalization = std::move(normalization);
-  node->d_x = x.gradient();
-  return context.tape->record(std::move(node), y);
+  Value output = Value::leaf(y);
+  if (recording(context, {&x, &weight})) {
+    auto node = std::make_unique<NormNode<RmsNormalization>>();
+    node->normalization = normalization;
+    node->d_x = x.gradient();
+    output = context.tape->record(std::move(node), y);
+  }
+  report_norm(context, normalization,
+              {.operation = "rms_norm",
+               .place = options.place,
+               .x = x,
+               .weight = weight,
+               .output = output});
+  return output;
 }
 
 ResidualNorm residual_rms_norm(Context& context, const Value& x, const Value& residual,
@@ -33,13 +42,24 @@ ResidualNorm residual_rms_norm(Context& context, const Value& x, const Value& re
       context.execution(), x.data().matrix(), residual.data().matrix(), sum.matrix(),
       normalization.weight_data(), options.epsilon, normalization.outputs(y));
   normalization.observe_at(context, options.place, y);
-  if (!recording(context, {&x, &residual, &weight})) return {Value::leaf(sum), Value::leaf(y)};
-  auto node = std::make_unique<ResidualNormNode<RmsNormalization>>();
-  node->normalization = std::move(normalization);
-  node->d_x = x.gradient();
-  node->d_residual = residual.gradient();
-  auto [sum_value, normalized] = context.tape->record(std::move(node), sum, y);
-  return {sum_value, normalized};
+  ResidualNorm result{Value::leaf(sum), Value::leaf(y)};
+  if (recording(context, {&x, &residual, &weight})) {
+    auto node = std::make_unique<ResidualNormNode<RmsNormalization>>();
+    node->normalization = normalization;
+    node->d_x = x.gradient();
+    node->d_residual = residual.gradient();
+    auto [sum_value, normalized] = context.tape->record(std::move(node), sum, y);
+    result = {sum_value, normalized};
+  }
+  report_norm(context, normalization,
+              {.operation = "residual_rms_norm",
+               .place = options.place,
+               .x = x,
+               .residual = residual,
+               .weight = weight,
+               .sum = result.sum,
+               .output = result.normalized});
+  return result;
 }
 
 }  // namespace headlight::autograd

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "headlight/autograd/checks.h"
-#include "headlight/autograd/observer.h"
+#include "headlight/autograd/report.h"
 #include "headlight/autograd/tape.h"
 
 namespace headlight::autograd {
@@ -81,14 +81,27 @@ Value rotate(Context& context, const Value& x, const RotateOptions& options) {
   Tensor y = Tensor::uninitialized(context.arena, tensor::DType::f32, x.shape());
   kernels::rotate(context.execution(), rotation, x.data().matrix(), y.matrix(), false);
   observe_rotated(context, options, y);
-  if (!recording(context, {&x})) return Value::leaf(y);
-  auto node = std::make_unique<RotateNode>();
-  rotation.backwards = true;
-  node->rotation = rotation;
-  node->rates = options.rates;
-  node->past = past;
-  node->d_x = x.gradient();
-  return context.tape->record(std::move(node), y);
+  Value result = Value::leaf(y);
+  if (recording(context, {&x})) {
+    auto node = std::make_unique<RotateNode>();
+    rotation.backwards = true;
+    node->rotation = rotation;
+    node->rates = options.rates;
+    node->past = past;
+    node->d_x = x.gradient();
+    result = context.tape->record(std::move(node), y);
+  }
+  report(context, [&] {
+    Report made{.operation = "rotate",
+                .inputs = {{"input", x}, {"rates", Value::leaf(options.rates)}},
+                .outputs = {{"output", result}},
+                .attributes = {{"heads", options.heads},
+                               {"interleaved", options.interleaved},
+                               {"magnitude", static_cast<double>(options.magnitude)}}};
+    add_input(made, "past", past);
+    return made;
+  });
+  return result;
 }
 
 }  // namespace headlight::autograd

@@ -2,6 +2,7 @@
 #include "headlight/autograd/ops/scale.h"
 
 #include "headlight/autograd/checks.h"
+#include "headlight/autograd/report.h"
 #include "headlight/autograd/tape.h"
 
 namespace headlight::autograd {
@@ -27,11 +28,20 @@ Value scale(Context& context, const Value& x, float alpha) {
   check_rows("scale", "input", x.data());
   Tensor y = Tensor::uninitialized(context.arena, tensor::DType::f32, x.shape());
   kernels::scale(context.execution(), alpha, x.data().matrix(), y.matrix());
-  if (!recording(context, {&x})) return Value::leaf(y);
-  auto node = std::make_unique<ScaleNode>();
-  node->alpha = alpha;
-  node->d_x = x.gradient();
-  return context.tape->record(std::move(node), y);
+  Value scaled = Value::leaf(y);
+  if (recording(context, {&x})) {
+    auto node = std::make_unique<ScaleNode>();
+    node->alpha = alpha;
+    node->d_x = x.gradient();
+    scaled = context.tape->record(std::move(node), y);
+  }
+  report(context, [&] {
+    return Report{.operation = "scale",
+                  .inputs = {{"input", x}},
+                  .outputs = {{"output", scaled}},
+                  .attributes = {{"factor", static_cast<double>(alpha)}}};
+  });
+  return scaled;
 }
 
 }  // namespace headlight::autograd

@@ -2,6 +2,7 @@
 #include "headlight/autograd/ops/softmax.h"
 
 #include "headlight/autograd/checks.h"
+#include "headlight/autograd/report.h"
 #include "headlight/autograd/tape.h"
 
 namespace headlight::autograd {
@@ -31,12 +32,19 @@ Value over_rows(Context& context, const char* operation, const Value& x, Forward
   check_rows(operation, "input", x.data());
   Tensor y = Tensor::uninitialized(context.arena, tensor::DType::f32, x.shape());
   forward(context.execution(), x.data().matrix(), y.matrix());
-  if (!recording(context, {&x})) return Value::leaf(y);
-  auto node = std::make_unique<SoftmaxNode>();
-  node->y = y;
-  node->formula = backward;
-  node->d_x = x.gradient();
-  return context.tape->record(std::move(node), y);
+  Value result = Value::leaf(y);
+  if (recording(context, {&x})) {
+    auto node = std::make_unique<SoftmaxNode>();
+    node->y = y;
+    node->formula = backward;
+    node->d_x = x.gradient();
+    result = context.tape->record(std::move(node), y);
+  }
+  report(context, [&] {
+    return Report{
+        .operation = operation, .inputs = {{"input", x}}, .outputs = {{"output", result}}};
+  });
+  return result;
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ function parametersOf(tensors) {
 }
 
 function groupContent(step, place, tensors) {
-  const attention = run().find(`${place}.weights`);
+  const attention = run().attentionAt(place);
   const parameters = step.name === "mask" ? [] : parametersOf(tensors);
   const told = `place.${withoutLayer(place)}.text`;
   return [
@@ -92,10 +92,9 @@ function groupContent(step, place, tensors) {
 }
 
 // What belongs side by side: Q, K and V; scores and what becomes of them; weights; what they mix.
-const stages = [/projected/, /query|key|value$/, /scores/, /row_max|row_sum|weights/, /weighted_values|head_output/, /gates|concatenated|self.output|cross.output/];
 function stagesOf(tensors) {
-  const places = tensors.map((tensor) => stages.findIndex((stage) => stage.test(tensor.text)));
-  return [-1, ...stages.keys()].map((place) => tensors.filter((_, i) => places[i] === place)).filter((stage) => stage.length > 0);
+  const places = [...new Set(tensors.map((tensor) => tensor.row ?? 0))].sort((a, b) => a - b);
+  return places.map((place) => tensors.filter((tensor) => (tensor.row ?? 0) === place));
 }
 
 // What is true of all of them is said once.

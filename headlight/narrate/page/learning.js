@@ -27,11 +27,10 @@ function learning() {
 }
 
 // The rules that were used on the way back, by the operations that they are for.
-const rules = { linear: "linear", add: "residual", normalize: "norm", activation: "activation", weigh: "values", softmax: "softmax", scores: "scores", merge: "merge", table: "embedding" };
 function gradients(walk) {
   const names = walk.gradients.filter((name) => name in walk.gradient_values);
   const tensors = names.map((name) => run().find(name));
-  const used = [...new Set(tensors.map((tensor) => rules[tensor.operation]).filter(Boolean))];
+  const used = [...new Set(tensors.map((tensor) => data.operations[tensor.operation]?.gradient).filter(Boolean))];
   const made = element("details", { class: "group", "data-place": "gradients" });
   made.holds = new Set(names.map((name) => `gradient.${name}`));
   made.fill = () => fill(made, element("summary", {}, element("h3", {}, text("label.gradient")), element("code", {}, String(tensors.length))), made.open && [

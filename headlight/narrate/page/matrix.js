@@ -3,7 +3,7 @@ const mostCells = 24;
 const shownMatrices = new WeakMap();  // the matrix of each table and canvas
 
 function largestOf(tensor) {
-  if (endOf(tensor.name) === "weights" || tensor.name === "probabilities") return 1;
+  if (tensor.attention || tensor.name === "probabilities") return 1;
   if (tensor.largest === undefined) {
     tensor.largest = 0;
     for (const value of tensor.values ?? []) if (Number.isFinite(value)) tensor.largest = Math.max(tensor.largest, Math.abs(value));

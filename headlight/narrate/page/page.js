@@ -96,7 +96,7 @@ function redrawPlace(place, changed) {
   if (!changed) return;
   for (const group of document.querySelectorAll(`details[data-place="${CSS.escape(place)}"]`)) group.fill();
   const heads = document.querySelector(`[data-heads="${CSS.escape(place)}"]`);
-  const tensor = run().find(`${place}.weights`);
+  const tensor = run().attentionAt(place);
   if (heads && tensor) fill(heads, headsOf(tensor));
   answer();
 }

@@ -19,7 +19,8 @@ class Run {
 
   find(name) { return this.all.get(name); }
   ofStep(number) { return this.tensors.filter((tensor) => !tensor.variant && (tensor.step === number || tensor.also_step === number)); }
-  attentions() { return this.tensors.filter((tensor) => tensor.name.endsWith(".weights") && !tensor.variant); }
+  attentions() { return this.tensors.filter((tensor) => tensor.attention && !tensor.variant); }
+  attentionAt(place) { return this.attentions().find((tensor) => placeOf(tensor.name) === place); }
   labels(axis) {
     return axis === "token" ? this.tokens : axis === "source_token" ? this.source_tokens : axis === "vocabulary" ? vocabularyLabels : [];
   }
@@ -38,13 +39,17 @@ function endOf(name) { return name.slice(name.lastIndexOf(".") + 1); }
 
 function offsetOf(tensor, index) { return index.reduce((offset, at, axis) => offset * tensor.shape[axis] + at, 0); }
 
+// The rows in which tensors of one attention stand; a gradient stands where its tensor does.
+const rows = { scores: 3, weights: 4, values: 5 };
+function rowOf(tensor) { return run().find(tensor.name.replace(/^gradient\./, ""))?.row ?? 0; }
+
 // Q, K and V and what is made of them keep their colours.
 function inkOf(tensor) {
   const name = tensor.name.replace(/^gradient\./, "");
   if (/query|q_proj|W_q/.test(name)) return "q";
   if (/(\.|_)key|k_proj|W_k/.test(name)) return "k";
-  if (/value|v_proj|W_v|head_output/.test(name)) return "v";
-  if (/(self|cross)\.(\w*scores|row_\w+|weights)/.test(name)) return "a";
+  if (/value|v_proj|W_v/.test(name) || rowOf(tensor) === rows.values) return "v";
+  if (rowOf(tensor) === rows.scores || rowOf(tensor) === rows.weights) return "a";
   if (/^(logits|probabilities|prediction)/.test(name)) return "p";
   return "x";
 }

@@ -5,9 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "headlight/explain/trace.h"
+#include "headlight/io/io.h"
+#include "headlight/models/models.h"
 
-namespace headlight::explain {
+namespace headlight::heads {
 
 enum class HeadRole { previous, next, first, self, rarest, uniform, none };
 std::string_view name_of(HeadRole role);
@@ -33,9 +34,16 @@ struct HeadStatistics {
   std::string name() const { return place + "." + std::to_string(head); }
 };
 
-// Of all heads in the trace, in order. `counts` of each id (e.g. in a training text) say what is
-// rare; without them the ids of the text itself are counted. A tie has no rarest key.
-std::vector<HeadStatistics> head_statistics(const Trace& trace,
+// Of all heads in the recording of a run on this batch, in order. `counts` of each id (e.g. in a
+// training text) say what is rare; without them the ids of the text itself are counted. A tie has
+// no rarest key.
+std::vector<HeadStatistics> head_statistics(base::ThreadPool& threads,
+                                            const autograd::Recording& recording,
+                                            const models::Batch& batch,
                                             const std::vector<int64_t>& counts = {});
 
-}  // namespace headlight::explain
+// {"name", "place", "head", "entropy", "relative_entropy", "mean_distance", "role", "measure",
+// "output_difference"}.
+io::Json head_json(const HeadStatistics& head);
+
+}  // namespace headlight::heads

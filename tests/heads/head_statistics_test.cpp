@@ -2,45 +2,78 @@
 #include <cmath>
 #include <functional>
 
-#include "tests/explain/support.h"
+#include "headlight/heads/heads.h"
+#include "tests/models/support.h"
 
-namespace headlight::explain {
+namespace headlight::heads {
 namespace {
+
+using autograd::Value;
+using tensor::DType;
+using tensor::Tensor;
 
 constexpr int64_t kTokens = 6;
 
-class Heads : public ExplainTest {
+// Weights as they are given; the mask of a decoder, or none.
+class GivenWeights : public autograd::Inside {
+ public:
+  GivenWeights(Tensor weights, bool causal) : weights_(std::move(weights)), causal_(causal) {}
+
+  Tensor stage(const kernels::Execution& /*execution*/, kernels::ScoreStage stage, int64_t /*head*/,
+               const autograd::RowRange& /*rows*/) const override {
+    if (stage == kernels::ScoreStage::weights) return weights_;
+    std::vector<float> scores;
+    for (int64_t i = 0; i < kTokens * kTokens; ++i) {
+      scores.push_back(causal_ && i % kTokens > i / kTokens ? -INFINITY : 0.0F);
+    }
+    return Tensor::of(weights_.shape(), scores);
+  }
+
+ private:
+  Tensor weights_;
+  bool causal_;
+};
+
+class Heads : public testing::Test {
  protected:
   // One head whose weights are weight(row, key), over tokens of which number 4 is the only one of
   // its kind.
   HeadStatistics of(const std::function<float(int64_t, int64_t)>& weight, bool causal = false,
                     const std::string& place = "encoder.0.self",
                     const std::vector<int64_t>& ids = {7, 8, 7, 8, 9, 7}) {
-    Input input;
-    input.batch.ids = Tensor::of({1, kTokens}, ids);
-    Trace trace(threads_, input, {});
     std::vector<float> weights;
     for (int64_t i = 0; i < kTokens * kTokens; ++i) {
       weights.push_back(weight(i / kTokens, i % kTokens));
     }
-    const tensor::Shape shape = {1, 1, kTokens, kTokens};
-    const std::vector<Axis> axes = {Axis::batch, Axis::head, Axis::token, Axis::token};
-    trace.add({.name = place + ".value", .shape = shape, .axes = axes},
-              Tensor::zeros(DType::f32, shape));
-    trace.add({.name = place + ".masked_scores",
-               .attributes = {{"causal", causal}},
-               .shape = shape,
-               .axes = axes},
-              Tensor::zeros(DType::f32, shape));
-    trace.add({.name = place + ".weights", .shape = shape, .axes = axes},
-              Tensor::of(shape, weights));
-    trace.add({.name = place + ".head_output", .shape = shape, .axes = axes},
-              Tensor::zeros(DType::f32, shape));
-    return head_statistics(trace).at(0);
+    const Value zeros = Value::leaf(Tensor::zeros(DType::f32, {1, kTokens, 2}));
+    const Value output = Value::leaf(Tensor::zeros(DType::f32, {1, kTokens, 2}));
+    autograd::Recording recording;
+    recording.report({.operation = "attention",
+                      .place = place,
+                      .inputs = {{"query", zeros}, {"key", zeros}, {"value", zeros}},
+                      .outputs = {{"output", output}},
+                      .attributes = {{"heads", int64_t{1}}, {"kv_heads", int64_t{1}}},
+                      .inside = std::make_shared<GivenWeights>(
+                          Tensor::of({1, kTokens, kTokens}, weights), causal)});
+    return head_statistics(threads_, recording, {.ids = Tensor::of({1, kTokens}, ids)}).at(0);
+  }
+
+  // What a model's heads look at in a text of random ids.
+  std::vector<HeadStatistics> of_model(models::Model& model,
+                                       const std::vector<int64_t>& counts = {}) {
+    models::fill(model, 3);
+    const models::Batch batch{.ids = models::random_ids({1, kTokens}, model.vocab_size(), 4)};
+    autograd::Recording recording;
+    tensor::Arena arena;
+    autograd::Context context{.threads = threads_, .arena = arena, .observer = &recording};
+    model.forward(context, batch);
+    return head_statistics(threads_, recording, batch, counts);
   }
 
   // Most of the weight at one key, the rest evenly.
   static float mostly(bool at) { return at ? 0.75F : 0.05F; }
+
+  base::ThreadPool threads_{1};
 };
 
 TEST_F(Heads, that_look_at_neighbours_are_told_apart) {
@@ -93,25 +126,25 @@ TEST_F(Heads, of_cross_attention_have_no_neighbours) {
 }
 
 TEST_F(Heads, of_a_run_give_its_own_outputs_again) {
-  const Trace trace = worked_trace({.heads = 2});
-  const std::vector<HeadStatistics> heads = head_statistics(trace);
-  ASSERT_EQ(heads.size(), 6U);
-  EXPECT_EQ(heads[5].name(), "decoder.0.cross.1");
+  models::Gpt gpt(models::small_gpt());
+  const std::vector<HeadStatistics> heads = of_model(gpt);
+  ASSERT_EQ(heads.size(), 8U);
+  EXPECT_EQ(heads[5].name(), "decoder.1.self.1");
   for (const HeadStatistics& head : heads) {
     EXPECT_LT(head.output_difference, 1e-5) << head.name();
     EXPECT_GE(head.entropy, 0) << head.name();
     EXPECT_LE(head.relative_entropy, 1 + 1e-6) << head.name();
+    EXPECT_EQ(*head_json(head).find("name")->text(), head.name());
   }
 }
 
 TEST_F(Heads, rare_is_what_the_counts_say) {
   models::Gpt gpt(models::small_gpt());
-  const Trace trace = traced(gpt, 6);
   const std::vector<int64_t> counts(static_cast<size_t>(gpt.vocab_size()), 3);
-  for (const HeadStatistics& head : head_statistics(trace, counts)) {
+  for (const HeadStatistics& head : of_model(gpt, counts)) {
     EXPECT_NE(head.role, HeadRole::rarest);
   }
 }
 
 }  // namespace
-}  // namespace headlight::explain
+}  // namespace headlight::heads

@@ -1,0 +1,89 @@
+// Recording: keeps what a run reports of itself, as a list of steps over numbered values.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/autograd/report.h"
+
+namespace headlight::autograd {
+
+// Two Values are one when they are the same numbers in memory, whatever handle they come by; what
+// is recorded is kept, so memory is not used again while the Recording lives. Handles, not copies.
+class Recording : public Observer {
+ public:
+  static constexpr int64_t kUnknown = -1;
+
+  // A value, or a part of one: `begin` has one number per axis of the whole, and is empty for all
+  // of it.
+  struct Source {
+    int64_t value = kUnknown;
+    std::vector<int64_t> begin = {};
+    bool is_whole() const { return begin.empty(); }
+  };
+  struct Input {
+    std::string role;
+    Source source;
+    Value value;
+  };
+  struct Output {
+    std::string role;
+    int64_t value = kUnknown;
+  };
+  // One report; or a name that was given to a value, its one output. `named` is where that value
+  // comes from: itself, or a wider one that it is a part of.
+  struct Step {
+    Report report;
+    std::vector<Input> inputs = {};
+    std::vector<Output> outputs = {};
+    std::string name = {};  // given to `named`
+    Source named = {};
+
+    bool is_name() const { return !name.empty(); }
+    const Input* input(std::string_view role) const;
+    // kUnknown where there is none.
+    int64_t output(std::string_view role) const;
+    // An attribute of the report; nullptr where there is none.
+    const AttributeValue* attribute(std::string_view name) const;
+    double number(std::string_view name, double otherwise = 0) const;
+    std::string word(std::string_view name) const;
+  };
+
+  // `keeps` is asked with places and names; reports without a place go with the name that comes
+  // next. Without it all are kept.
+  explicit Recording(std::function<bool(std::string_view place)> keeps = {})
+      : keeps_(std::move(keeps)) {}
+
+  // A value that is there before the run: a parameter, or an input.
+  int64_t know(const Value& value);
+
+  bool wants(std::string_view /*place*/) override { return false; }
+  void see(std::string_view /*place*/, const tensor::Tensor& /*values*/) override {}
+  bool listens() const override { return true; }
+  void report(const Report& report) override;
+  void name(std::string_view place, const Value& value) override;
+
+  const std::vector<Step>& steps() const noexcept { return steps_; }
+  const Value& value(int64_t number) const { return values_[static_cast<size_t>(number)]; }
+  // The last value that was given this name; not defined where there is none.
+  Value find(std::string_view name) const;
+  // The operation of this name at this place; nullptr where there is none.
+  const Step* operation_at(std::string_view place) const;
+
+ private:
+  int64_t add(const Value& value);
+  Source source_of(const Value& value) const;
+  void commit(Step step);
+
+  std::function<bool(std::string_view place)> keeps_;
+  std::vector<Value> values_;
+  std::multimap<const void*, int64_t> by_memory_;
+  std::vector<Step> steps_;
+  std::vector<Report> pending_;  // without a place, and not yet kept or left out
+};
+
+}  // namespace headlight::autograd

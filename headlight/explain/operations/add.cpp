@@ -1,0 +1,114 @@
+// add: sums, and the residual connections made of them.
+#include "headlight/explain/operations/operations.h"
+
+namespace headlight::explain {
+namespace {
+
+using autograd::Recording;
+using tensor::Tensor;
+
+bool is_addend(const Recording::Input& input) {
+  return input.role == "left" || input.role == "right" || input.role == "input" ||
+         input.role == "residual";
+}
+
+// The operands of a sum of sums that nobody named: all of them, in the order in which they are
+// added.
+void collect(TraceBuilder& builder, const RecordedStep& step, const std::string& name,
+             std::vector<Operand>& operands, std::vector<int64_t>& values) {
+  for (const Recording::Input& input : step.inputs) {
+    if (!is_addend(input)) continue;
+    const RecordedStep* maker = builder.unnamed_maker(input.source);
+    if (maker != nullptr && maker->report.operation == "add" && maker->number("alpha", 1) == 1) {
+      collect(builder, *maker, name, operands, values);
+      continue;
+    }
+    const char* role = operands.empty() ? "left" : operands.size() == 1 ? "right" : "more";
+    operands.push_back({role, builder.name_of(input, name)});
+    values.push_back(input.source.value);
+  }
+}
+
+// Whether the branch was made of the stream by way of a norm: x + Sublayer(Norm(x)).
+bool passes_norm(const Trace& trace, const std::string& branch, const std::string& stream) {
+  std::vector<std::pair<std::string, bool>> open = {{branch, false}};
+  std::set<std::pair<std::string, bool>> seen;
+  while (!open.empty()) {
+    const auto [name, normed] = open.back();
+    open.pop_back();
+    const TracedTensor* tensor = trace.find(name);
+    if (tensor == nullptr || tensor->is_parameter() || !seen.insert({name, normed}).second)
+      continue;
+    if (name == stream) {
+      if (normed) return true;
+      continue;
+    }
+    const bool is_norm = tensor->operation == "scale_shift";
+    for (const Operand& operand : tensor->operands)
+      open.push_back({operand.name, normed || is_norm});
+  }
+  return false;
+}
+
+}  // namespace
+
+void put_sum(TraceBuilder& builder, const RecordedStep& step, const std::string& name,
+             int64_t value) {
+  std::vector<Operand> operands;
+  std::vector<int64_t> values;
+  collect(builder, step, name, operands, values);
+  // What was summed up before is the same number.
+  const int64_t same = builder.same_sum(values, value);
+  if (same != Recording::kUnknown) {
+    const Recording::Input known{"input", {same}, builder.recording().value(same)};
+    return builder.put_copy(name, builder.name_of(known, name), value);
+  }
+  const bool is_embedding = name.ends_with(".sum");
+  const bool pre = !is_embedding && operands.size() > 1 &&
+                   passes_norm(builder.trace(), operands.front().name, operands.back().name);
+  const Tensor& numbers = builder.tensor(value);
+  TracedTensor tensor{.name = name,
+                      .operation = "add",
+                      .operands = operands,
+                      .axes = builder.axes_of(operands[0].name, name, numbers.rank()),
+                      .formula = is_embedding ? "embedding.sum"
+                                 : pre        ? "residual.add.pre"
+                                              : "residual.add"};
+  if (step.number("alpha", 1) != 1) tensor.set_attribute("alpha", step.number("alpha", 1));
+  builder.put(std::move(tensor), numbers, value);
+}
+
+namespace {
+
+void put_add(TraceBuilder& builder, const RecordedStep& step, const std::string& name) {
+  put_sum(builder, step, name, step.output("output"));
+}
+
+Tensor sum_gradient(const GradientFlow& flow) {
+  if (flow.operand.shape != flow.made.shape) return {};
+  const double alpha = flow.role == "left" ? flow.made.number("alpha", 1) : 1;
+  if (alpha == 1) return flow.gradient;
+  const Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
+  tensor::Arena arena;
+  kernels::scale({flow.trace.threads(), arena}, static_cast<float>(alpha), flow.gradient.matrix(),
+                 result.matrix());
+  return result;
+}
+
+}  // namespace
+
+void add_add(OperationTable& table) {
+  table.add({.name = "add",
+             .does = "left, right, [more, ...]: their sum; left times `alpha` where it is given",
+             .rule = {.terms = {{.key = "value",
+                                 .factors = {{"", {same_index()}}},
+                                 .count = size("operands", 0),
+                                 .constant = when(counter() == 0.0, attribute("alpha", 1.0), 1.0)}},
+                      .combinations = {{.key = "sum"}}},
+             .gradient_text = "residual",
+             .gradient = sum_gradient});
+  table.add(Expansion{.operation = "add", .put = put_add});
+  table.formulas.insert({"embedding.sum", "residual.add", "residual.add.pre"});
+}
+
+}  // namespace headlight::explain
