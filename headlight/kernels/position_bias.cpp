@@ -63,9 +63,8 @@ std::vector<BucketRun> bucket_runs(const PositionBias& bias) {
 
 int64_t position_bucket(const PositionBias& bias, int64_t relative) {
   const std::vector<BucketRun> runs = bucket_runs(bias);
-  const auto after = std::find_if(runs.begin(), runs.end(), [relative](const BucketRun& run) {
-    return run.first > relative;
-  });
+  const auto after = std::find_if(
+      runs.begin(), runs.end(), [relative](const BucketRun& run) { return run.first > relative; });
   return (after - 1)->bucket;
 }
 

@@ -163,10 +163,31 @@ bool is_end(const std::set<std::string>& used, std::string_view word) {
   });
 }
 
+// What is said of gradients in general, and of the operations at hand.
+bool is_on_way_back(std::string_view way, const PageContent& content) {
+  bool is_of_others = false;
+  for (const auto& [name, operation] : explain::operation_table().operations) {
+    if (operation.gradient_text != way) continue;
+    if (content.operations.contains(name)) return true;
+    is_of_others = true;
+  }
+  return !is_of_others;
+}
+
 // Of texts on operations and tensors, those of the runs at hand.
 bool is_told(std::string_view key, const PageContent& content) {
   const auto after = [&](std::string_view prefix) { return key.substr(prefix.size()); };
-  if (key.starts_with("formula.backward.") || key.starts_with("formula.variant.")) return true;
+  if (key.starts_with("backward.")) return is_on_way_back(after("backward."), content);
+  if (key.starts_with("formula.backward.")) {
+    return is_on_way_back(after("formula.backward."), content);
+  }
+  if (key.starts_with("formula.variant.")) return true;
+  if (key.starts_with("step.") && key.find(".encoder.") != key.npos) return content.encodes_only;
+  if (key.starts_with("term.")) {
+    return std::ranges::any_of(kScripts, [&](std::string_view script) {
+      return file(script).find(key) != std::string_view::npos;
+    });
+  }
   if (key.starts_with("formula.")) return content.formulas.contains(std::string(after("formula.")));
   if (key.starts_with("operation.")) return is_form(content.formulas, after("operation."));
   if (key.starts_with("tensor.")) return is_end(content.texts, after("tensor."));
@@ -210,7 +231,8 @@ void add_page_members(const Trace& trace, Json& described) {
     if (member.first != "tensors") continue;
     for (Json& json : *member.second.array()) {
       const TracedTensor& tensor = trace.at(*json.find("name")->text());
-      if (tensor.shows_mask && tensor.variant.empty()) json.object()->emplace_back("also_step", number_of(Step::mask));
+      if (tensor.shows_mask && tensor.variant.empty())
+        json.object()->emplace_back("also_step", number_of(Step::mask));
       if (tensor.row != 0) json.object()->emplace_back("row", tensor.row);
       if (tensor.is_attention) json.object()->emplace_back("attention", true);
     }
@@ -241,6 +263,7 @@ std::string inside_script(const std::string& json) {
 }  // namespace
 
 void PageContent::add(const Trace& trace) {
+  encodes_only = trace.find("decoder.output") == nullptr;
   for (const auto* tensors : {&trace.tensors(), &trace.parameters()}) {
     for (const TracedTensor& tensor : *tensors) {
       formulas.insert(tensor.formula);

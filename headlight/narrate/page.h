@@ -37,6 +37,7 @@ struct PageContent {
   std::set<std::string> operations = {};
   std::set<std::string> formulas = {};
   std::set<std::string> texts = {};  // of tensors, without their layers
+  bool encodes_only = false;         // there is no decoder
   // "cell.term.product": what the rules of the operations speak of.
   std::set<std::string> rule_keys = {"cell.term.product", "cell.combination.one",
                                      "cell.combination.nothing"};
