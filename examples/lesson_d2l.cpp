@@ -13,28 +13,13 @@ nn::Value ones(const tensor::Shape& shape) {
   return nn::Value::leaf(tensor::Tensor::of(shape, values));
 }
 
-// Prints the weights of the first query of the first head of each sequence.
-class FirstWeights : public autograd::Observer {
- public:
-  bool wants(std::string_view place) override { return place == "head.0.weights"; }
-  void see(std::string_view, const tensor::Tensor& weights) override {
-    for (int64_t sequence = 0; sequence < weights.size(0); ++sequence) {
-      std::printf("weights of sequence %lld:", static_cast<long long>(sequence));
-      for (int64_t key = 0; key < weights.size(2); ++key) {
-        std::printf(" %.4f", weights.data<float>()[sequence * weights.stride(0) + key]);
-      }
-      std::printf("\n");
-    }
-  }
-};
-
 }  // namespace
 
 int main() {
   base::ThreadPool threads;
   tensor::Arena arena;
-  FirstWeights watch;
-  autograd::Context context{.threads = threads, .arena = arena, .observer = &watch};
+  autograd::Recording recording({.wants = [](auto place) { return place == "head.0.weights"; }});
+  autograd::Context context{.threads = threads, .arena = arena, .observer = &recording};
   // Dropout is there, but this is not training.
   const nn::MultiHeadAttention attention({.query_width = 100,
                                           .heads = 5,
@@ -48,5 +33,14 @@ int main() {
   const auto valid_lens = tensor::Tensor::of({2}, std::vector<int64_t>{3, 2});
   const nn::Value output =
       attention.forward(context, queries, pairs, pairs, {.valid_lens = valid_lens});
+  // (B, T, S): of the first head the weights of the first query of each sequence.
+  const tensor::Tensor& weights = recording.seen("head.0.weights");
+  for (int64_t sequence = 0; sequence < weights.size(0); ++sequence) {
+    std::printf("weights of sequence %lld:", static_cast<long long>(sequence));
+    for (int64_t key = 0; key < weights.size(2); ++key) {
+      std::printf(" %.4f", weights.data<float>()[sequence * weights.stride(0) + key]);
+    }
+    std::printf("\n");
+  }
   std::printf("output has shape %s\n", output.shape().text().c_str());
 }

@@ -11,14 +11,6 @@ using namespace headlight;
 
 namespace {
 
-// Keeps the weights of a run.
-class Weights : public autograd::Observer {
- public:
-  bool wants(std::string_view place) override { return place == "weights"; }
-  void see(std::string_view, const tensor::Tensor& values) override { numbers = values; }
-  tensor::Tensor numbers;
-};
-
 autograd::Value drawn(const tensor::Shape& shape, const std::string& name) {
   const nn::Parameters one = {std::make_shared<nn::Parameter>(name, shape)};
   nn::draw_normal(one, /*seed=*/1, /*deviation=*/1);
@@ -30,8 +22,8 @@ autograd::Value drawn(const tensor::Shape& shape, const std::string& name) {
 int main() {
   base::ThreadPool threads;
   tensor::Arena arena;
-  Weights weights;
-  autograd::Context context{.threads = threads, .arena = arena, .observer = &weights};
+  autograd::Recording recording({.wants = [](auto place) { return place == "weights"; }});
+  autograd::Context context{.threads = threads, .arena = arena, .observer = &recording};
 
   try {
     nn::MultiHeadAttention({.query_width = 512, .heads = 5});
@@ -43,7 +35,7 @@ int main() {
   autograd::attention(context, x, x, x, {.causal = true});
   std::printf("weights behind the mask of length 4:\n");
   for (int64_t i = 0; i < 16; ++i) {
-    std::printf("  %.4f%s", weights.numbers.data<float>()[i], i % 4 == 3 ? "\n" : "");
+    std::printf("  %.4f%s", recording.seen("weights").data<float>()[i], i % 4 == 3 ? "\n" : "");
   }
 
   const auto query = drawn({1, 1, 512}, "query");
@@ -52,7 +44,7 @@ int main() {
   for (const bool scaled : {false, true}) {
     autograd::attention(context, query, keys, keys,
                         {.scale = scaled ? 1 / std::sqrt(512.0F) : 1.0F});
-    const float* row = weights.numbers.data<float>();
+    const float* row = recording.seen("weights").data<float>();
     largest[scaled] = *std::max_element(row, row + 8);
     std::printf("largest weight %s the scale: %.4f\n", scaled ? "with" : "without",
                 largest[scaled]);

@@ -13,29 +13,23 @@ autograd::Value matrix(const tensor::Shape& shape, const std::vector<float>& val
   return autograd::Value::leaf(tensor::Tensor::of(shape, values));
 }
 
-// Prints the scores, the weights and the weighted values of the first input.
-class FirstRow : public autograd::Observer {
- public:
-  bool wants(std::string_view place) override {
-    return place == "scores" || place == "weights" || place == "weighted_values";
+// The first `count` numbers of what the run showed at a place, in threes.
+void print_first(const autograd::Recording& recording, const char* place, int64_t count) {
+  std::printf("%-16s", place);
+  for (int64_t i = 0; i < count; ++i) {
+    const float number = recording.seen(place).data<float>()[i];
+    std::printf("%s%.4f", i == 0 ? "" : i % 3 == 0 ? " | " : "  ", number);
   }
-  void see(std::string_view place, const tensor::Tensor& values) override {
-    const int64_t shown = place == "weighted_values" ? 9 : 3;  // three vectors of three
-    std::printf("%-16s", std::string(place).c_str());
-    for (int64_t i = 0; i < shown; ++i) {
-      std::printf("%s%.4f", i == 0 ? "" : i % 3 == 0 ? " | " : "  ", values.data<float>()[i]);
-    }
-    std::printf("\n");
-  }
-};
+  std::printf("\n");
+}
 
 }  // namespace
 
 int main() {
   base::ThreadPool threads;
   tensor::Arena arena;
-  FirstRow first_row;
-  autograd::Context context{.threads = threads, .arena = arena, .observer = &first_row};
+  autograd::Recording recording({.wants = [](std::string_view) { return true; }});
+  autograd::Context context{.threads = threads, .arena = arena, .observer = &recording};
   const auto x = matrix({1, 3, 4}, {1, 0, 1, 0, 0, 2, 0, 2, 1, 1, 1, 1});
   const auto w_query = matrix({4, 3}, {1, 0, 1, 1, 0, 0, 0, 0, 1, 0, 1, 1});
   const auto w_key = matrix({4, 3}, {0, 0, 1, 1, 1, 0, 0, 1, 0, 1, 1, 0});
@@ -46,6 +40,9 @@ int main() {
   const auto key = autograd::linear(context, x, w_key, {}, in_out);
   const auto value = autograd::linear(context, x, w_value, {}, in_out);
   const auto output = autograd::attention(context, query, key, value, {.scale = 1.0F});
+  print_first(recording, "scores", 3);
+  print_first(recording, "weights", 3);
+  print_first(recording, "weighted_values", 9);  // three vectors of three
   const float* row = output.data().data<float>();
   std::printf("%-16s%.4f  %.4f  %.4f\n", "output", row[0], row[1], row[2]);
 }

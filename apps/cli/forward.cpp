@@ -177,12 +177,13 @@ ForwardResult run_forward(base::ThreadPool& threads, const ForwardOptions& optio
   Context context{.threads = threads,
                   .arena = arena,
                   .tape = options.grads ? &tape : nullptr,
-                  .observer = options.trace ? &trace : nullptr,
+                  .observer = options.trace ? &trace.recording() : nullptr,
                   .intervention = heads_off.empty() ? nullptr : &heads_off};
   const Value output = model.forward(context, inputs.batch);
   ForwardResult result;
-  const bool traces_logits = options.trace && model.has_logits() &&
-                             (trace.wants("logits") || trace.wants("probabilities"));
+  const bool traces_logits =
+      options.trace && model.has_logits() &&
+      (trace.recording().wants("logits") || trace.recording().wants("probabilities"));
   if (options.logits || options.prints_logits() || traces_logits) {
     Context looking = context;
     looking.tape = nullptr;

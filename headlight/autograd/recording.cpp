@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "headlight/autograd/checks.h"
+
 namespace headlight::autograd {
 namespace {
 
@@ -80,6 +82,16 @@ std::string Recording::Step::word(std::string_view wanted) const {
   return text == nullptr ? std::string() : *text;
 }
 
+void Recording::see(std::string_view place, const Tensor& values) {
+  seen_[std::string(place)] = values;
+}
+
+const Tensor& Recording::seen(std::string_view place) const {
+  const auto found = seen_.find(place);
+  if (found == seen_.end()) refuse("recording", place, "was not shown by the run");
+  return found->second;
+}
+
 int64_t Recording::add(const Value& value) {
   const auto number = static_cast<int64_t>(values_.size());
   values_.push_back(value);
@@ -115,9 +127,9 @@ void Recording::commit(Step step) {
 }
 
 void Recording::report(const Report& report) {
-  if (report.place.empty() && keeps_) {
+  if (report.place.empty() && options_.keeps) {
     pending_.push_back(report);
-  } else if (!keeps_ || keeps_(report.place)) {
+  } else if (!options_.keeps || options_.keeps(report.place)) {
     for (Report& earlier : pending_) commit({.report = std::move(earlier)});
     pending_.clear();
     commit({.report = report});
@@ -127,7 +139,7 @@ void Recording::report(const Report& report) {
 }
 
 void Recording::name(std::string_view place, const Value& value) {
-  if (keeps_ && !keeps_(place)) return pending_.clear();
+  if (options_.keeps && !options_.keeps(place)) return pending_.clear();
   for (Report& earlier : pending_) commit({.report = std::move(earlier)});
   pending_.clear();
   Step step;

@@ -1,4 +1,5 @@
-// Recording: keeps what a run reports of itself, as a list of steps over numbered values.
+// Recording: keeps what a run shows: the tensors of places that are wanted, and what operations
+// report of themselves, as a list of steps over numbered values.
 #pragma once
 
 #include <functional>
@@ -11,6 +12,15 @@
 #include "headlight/autograd/report.h"
 
 namespace headlight::autograd {
+
+struct RecordingOptions {
+  // Places whose tensors are kept as they are shown; none without it.
+  std::function<bool(std::string_view place)> wants = {};
+  // Whether operations report themselves, and of which places; of all without `keeps`. Reports
+  // without a place go with the name that comes next.
+  bool reports = true;
+  std::function<bool(std::string_view place)> keeps = {};
+};
 
 // Two Values are one when they are the same numbers in memory, whatever handle they come by; what
 // is recorded is kept, so memory is not used again while the Recording lives. Handles, not copies.
@@ -53,19 +63,22 @@ class Recording : public Observer {
     std::string word(std::string_view name) const;
   };
 
-  // `keeps` is asked with places and names; reports without a place go with the name that comes
-  // next. Without it all are kept.
-  explicit Recording(std::function<bool(std::string_view place)> keeps = {})
-      : keeps_(std::move(keeps)) {}
+  explicit Recording(RecordingOptions options = {}) : options_(std::move(options)) {}
 
   // A value that is there before the run: a parameter, or an input.
   int64_t know(const Value& value);
 
-  bool wants(std::string_view /*place*/) override { return false; }
-  void see(std::string_view /*place*/, const tensor::Tensor& /*values*/) override {}
-  bool listens() const override { return true; }
+  bool wants(std::string_view place) override { return options_.wants && options_.wants(place); }
+  void see(std::string_view place, const tensor::Tensor& values) override;
+  bool listens() const override { return options_.reports; }
   void report(const Report& report) override;
   void name(std::string_view place, const Value& value) override;
+
+  // The tensors that were wanted and shown, by place; of places that were shown twice the last.
+  using SeenTensors = std::map<std::string, tensor::Tensor, std::less<>>;
+  const SeenTensors& seen() const noexcept { return seen_; }
+  // Throws Error(bad_input) for a place that was not shown.
+  const tensor::Tensor& seen(std::string_view place) const;
 
   const std::vector<Step>& steps() const noexcept { return steps_; }
   const Value& value(int64_t number) const { return values_[static_cast<size_t>(number)]; }
@@ -79,7 +92,8 @@ class Recording : public Observer {
   Source source_of(const Value& value) const;
   void commit(Step step);
 
-  std::function<bool(std::string_view place)> keeps_;
+  RecordingOptions options_;
+  SeenTensors seen_;
   std::vector<Value> values_;
   std::multimap<const void*, int64_t> by_memory_;
   std::vector<Step> steps_;

@@ -34,7 +34,8 @@ Trace::Trace(base::ThreadPool& threads, Input input, const nn::Parameters& param
 }
 
 autograd::Recording& Trace::record(std::function<bool(std::string_view place)> keeps) {
-  recording_ = std::make_shared<autograd::Recording>(std::move(keeps));
+  recording_ =
+      std::make_shared<autograd::Recording>(autograd::RecordingOptions{.keeps = std::move(keeps)});
   return *recording_;
 }
 

@@ -63,11 +63,6 @@ class MultiHeadAttention {
   Value recall(Context& context, const Value& query, const KvCache& cache,
                const AttentionOptions& call = {}) const;
 
-  // A smaller module of its own without these heads, which gives what this one gives with their
-  // gates at 0. Needs an output projection. With grouped heads, the key/value heads that still have
-  // a query head must be left with the same number of them; those without any go too.
-  MultiHeadAttention pruned(const std::vector<int64_t>& heads) const;
-
  private:
   enum Input { kQuery, kKey, kValue };
   using Projected = std::array<Value, 3>;

@@ -71,7 +71,7 @@ TEST_F(Recorded, names_belong_to_values_and_gradients_stay_with_them) {
 }
 
 TEST_F(Recorded, what_is_left_out_is_not_kept_and_what_follows_does_not_know_it) {
-  Recording recording([](std::string_view place) { return place.starts_with("kept"); });
+  Recording recording({.keeps = [](std::string_view place) { return place.starts_with("kept"); }});
   Context context = listening_context(recording);
   const Value x = leaf({2}, {1, 2});
   const Value dropped = scale(context, x, 3);
@@ -82,6 +82,20 @@ TEST_F(Recorded, what_is_left_out_is_not_kept_and_what_follows_does_not_know_it)
   EXPECT_EQ(recording.steps()[0].report.operation, "scale");
   EXPECT_EQ(recording.steps()[0].input("input")->source.value, Recording::kUnknown);
   EXPECT_EQ(recording.steps()[1].name, "kept.scaled");
+}
+
+TEST_F(Recorded, wanted_places_are_kept_without_reports) {
+  Recording recording(
+      {.wants = [](std::string_view place) { return place == "layer.scaled"; }, .reports = false});
+  Context context = listening_context(recording);
+  const Value scaled = scale(context, leaf({2}, {1, 2}), 3);
+  observe(context, "layer", "scaled", scaled);
+  observe(context, "layer", "other", scaled);
+  EXPECT_TRUE(recording.steps().empty());
+  EXPECT_EQ(floats(recording.seen("layer.scaled")), (std::vector<float>{3, 6}));
+  EXPECT_EQ(recording.seen().size(), 1U);
+  EXPECT_NE(error_of([&] { recording.seen("layer.other"); }).find("was not shown"),
+            std::string::npos);
 }
 
 }  // namespace

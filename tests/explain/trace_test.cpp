@@ -7,24 +7,15 @@
 namespace headlight::explain {
 namespace {
 
-// Keeps everything that a run shows.
-class KeepsAll : public autograd::Observer {
- public:
-  bool wants(std::string_view place) override {
-    return place.find(".head.") == std::string_view::npos;
-  }
-  void see(std::string_view place, const Tensor& values) override {
-    tensors[std::string(place)] = values;
-  }
-  std::map<std::string, Tensor> tensors;
-};
-
 void expect_all_shown(base::ThreadPool& threads, const Trace& trace, const models::Model& model) {
-  KeepsAll all;
+  autograd::Recording all(
+      {.wants =
+           [](std::string_view place) { return place.find(".head.") == std::string_view::npos; },
+       .reports = false});
   tensor::Arena arena;
   autograd::Context context{.threads = threads, .arena = arena, .observer = &all};
   model.logits(context, model.forward(context, trace.input().batch));
-  for (const auto& [name, values] : all.tensors) {
+  for (const auto& [name, values] : all.seen()) {
     ASSERT_NE(trace.find(name), nullptr) << name;
     EXPECT_TRUE(same_bits(trace.values(name), values)) << name;
     EXPECT_EQ(trace.at(name).shape, values.shape()) << name;

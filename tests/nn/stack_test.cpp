@@ -1,4 +1,5 @@
 // TransformerStack: layers that differ, parameters that are shared, an encoder before a decoder.
+#include "headlight/heads/heads.h"
 #include "tests/nn/block_cases.h"
 #include "tests/nn/plain_block.h"
 #include "tests/nn/support.h"
@@ -37,7 +38,8 @@ TransformerStack unlike_layers() {
   }
   for (size_t layer = 0; layer < 2; ++layer) {
     MultiHeadAttention* self = blocks[layer].attentions()[0];
-    *self = self->pruned(layer == 0 ? std::vector<int64_t>{1} : std::vector<int64_t>{0, 1, 3});
+    *self =
+        heads::pruned(*self, layer == 0 ? std::vector<int64_t>{1} : std::vector<int64_t>{0, 1, 3});
   }
   return {blocks, Norm("final", {.width = 12, .kind = NormKind::rms_norm}), "decoder"};
 }

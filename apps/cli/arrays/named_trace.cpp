@@ -12,6 +12,11 @@ constexpr double kWeightedValuesLimit = 64e6;
 
 }  // namespace
 
+NamedTrace::NamedTrace(std::set<std::string> only)
+    : only_(std::move(only)),
+      recording_(
+          {.wants = [this](std::string_view place) { return wants(place); }, .reports = false}) {}
+
 bool NamedTrace::wants(std::string_view place) {
   if (!only_.empty()) {
     asked_.emplace(place);
@@ -29,21 +34,21 @@ bool NamedTrace::wants(std::string_view place) {
 
 // (B, H, T, S, E); query (B, H, T, D) and value (B, Hkv, S, E) are shown before anything else.
 double NamedTrace::weighted_values_bytes(const std::string& prefix) const {
-  const Tensor& query = tensors_.at(prefix + "query");
-  const Tensor& value = tensors_.at(prefix + "value");
+  const Tensor& query = recording_.seen(prefix + "query");
+  const Tensor& value = recording_.seen(prefix + "value");
   const auto rows = static_cast<double>(query.size(0) * query.size(1) * query.size(2));
   return rows * static_cast<double>(value.size(2) * value.size(3)) * sizeof(float);
 }
 
 std::vector<io::NamedTensor> NamedTrace::tensors() const {
   std::vector<io::NamedTensor> list;
-  for (const auto& [name, tensor] : tensors_) list.push_back({name, tensor});
+  for (const auto& [name, tensor] : recording_.seen()) list.push_back({name, tensor});
   return list;
 }
 
 void NamedTrace::check_all_seen() const {
   for (const std::string& name : only_) {
-    if (tensors_.contains(name)) continue;
+    if (has(name)) continue;
     const std::vector<std::string_view> places(asked_.begin(), asked_.end());
     throw base::Error(
         base::ErrorKind::bad_input, "--only", io::in_quotes(name),

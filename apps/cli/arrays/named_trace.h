@@ -1,7 +1,6 @@
-// NamedTrace: an observer that keeps what the command line's contract names.
+// NamedTrace: what a run shows under the names of the command line's contract.
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,17 +13,16 @@ namespace headlight::cli {
 
 // Keeps the whole tensors of all places (weighted values below 64 MB), or only the places named,
 // which may be of one head: "decoder.0.self.head.2.weights". What it does not keep is not computed.
-class NamedTrace : public autograd::Observer {
+class NamedTrace {
  public:
-  explicit NamedTrace(std::set<std::string> only = {}) : only_(std::move(only)) {}
+  explicit NamedTrace(std::set<std::string> only = {});
+  NamedTrace(const NamedTrace&) = delete;
+  NamedTrace& operator=(const NamedTrace&) = delete;
 
-  bool wants(std::string_view place) override;
-  void see(std::string_view place, const tensor::Tensor& values) override { put(place, values); }
-
-  void put(std::string_view place, const tensor::Tensor& values) {
-    tensors_[std::string(place)] = values;
-  }
-  bool has(std::string_view place) const { return tensors_.contains(std::string(place)); }
+  autograd::Recording& recording() { return recording_; }
+  bool has(std::string_view place) const { return recording_.seen().contains(place); }
+  // Adds what no place showed.
+  void put(std::string_view place, const tensor::Tensor& values) { recording_.see(place, values); }
   std::vector<io::NamedTensor> tensors() const;
 
   // After a run: throws Error(bad_input) for the first name that no place had, with the nearest
@@ -32,11 +30,12 @@ class NamedTrace : public autograd::Observer {
   void check_all_seen() const;
 
  private:
+  bool wants(std::string_view place);
   double weighted_values_bytes(const std::string& prefix) const;
 
   std::set<std::string> only_;
   std::set<std::string, std::less<>> asked_;
-  std::map<std::string, tensor::Tensor> tensors_;
+  autograd::Recording recording_;
 };
 
 }  // namespace headlight::cli

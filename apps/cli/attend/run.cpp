@@ -235,7 +235,7 @@ AttendResult attend(base::ThreadPool& threads, const AttendOptions& options,
   Context context{.threads = threads,
                   .arena = arena,
                   .tape = options.grads ? &tape : nullptr,
-                  .observer = options.trace ? &trace : nullptr};
+                  .observer = options.trace ? &trace.recording() : nullptr};
   const Value output = attention.forward(context);
   AttendResult result{.output = in_given_rank(output.data().contiguous(), inputs.rank)};
   if (options.trace) {

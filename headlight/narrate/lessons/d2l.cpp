@@ -34,7 +34,8 @@ ShownArray with_heads(ShownArray array) {
 void add_scoring(LessonOptions& options, std::vector<ShownStep>& steps) {
   constexpr int64_t kSmall = 4;
   tensor::Arena arena;
-  SeenTensors dot, additive;
+  autograd::Recording dot = record_all();
+  autograd::Recording additive = record_all();
   const Value query = Value::leaf(drawn_numbers({1, 2, kSmall}, options.seed, "query"));
   const Value key = Value::leaf(drawn_numbers({1, 3, kSmall}, options.seed, "key"));
   autograd::Context by_dot{.threads = options.threads, .arena = arena, .observer = &dot};
@@ -44,10 +45,10 @@ void add_scoring(LessonOptions& options, std::vector<ShownStep>& steps) {
   nn::draw_xavier_uniform(scoring.parameters(), options.seed);
   scoring.forward(by_sum, query, key, key);
   ShownStep& step = steps.emplace_back(lesson_step(options, "d2l", 2));
-  step.arrays = {{.name = "dot.weights", .title = "q · k / √D", .numbers = dot.at("weights")},
+  step.arrays = {{.name = "dot.weights", .title = "q · k / √D", .numbers = dot.seen("weights")},
                  {.name = "additive.weights",
                   .title = "w_vᵀ tanh(W_q q + W_k k)",
-                  .numbers = additive.at("weights")}};
+                  .numbers = additive.seen("weights")}};
 }
 
 // How far the output moves when one head is silent, as a share of its length.
@@ -83,7 +84,7 @@ ShownStep silent_heads(LessonOptions& options) {
 
 std::vector<ShownStep> d2l_lesson(LessonOptions& options) {
   tensor::Arena arena;
-  SeenTensors seen;
+  autograd::Recording seen = record_all();
   autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
   const nn::MultiHeadAttention attention = module_of(options.seed);
   const Value queries = Value::leaf(ones_of({2, 4, kD2lWidth}));
@@ -101,13 +102,13 @@ std::vector<ShownStep> d2l_lesson(LessonOptions& options) {
   add_scoring(options, steps);
   ShownStep& split = steps.emplace_back(lesson_step(options, "d2l", 3));
   split.arrays = {
-      lesson_array(options, "projected_query", "projected_query", seen.at("projected_query")),
-      with_heads(lesson_array(options, "query", "query", seen.at("query")))};
+      lesson_array(options, "projected_query", "projected_query", seen.seen("projected_query")),
+      with_heads(lesson_array(options, "query", "query", seen.seen("query")))};
   split.slips = {"split"};
   ShownStep& weights = steps.emplace_back(lesson_step(options, "d2l", 4));
-  weights.arrays = {with_heads(lesson_array(options, "weights", "weights", seen.at("weights")))};
+  weights.arrays = {with_heads(lesson_array(options, "weights", "weights", seen.seen("weights")))};
   ShownStep& merged = steps.emplace_back(lesson_step(options, "d2l", 5));
-  merged.arrays = {lesson_array(options, "concatenated", "concatenated", seen.at("concatenated")),
+  merged.arrays = {lesson_array(options, "concatenated", "concatenated", seen.seen("concatenated")),
                    lesson_array(options, "output", "self.output", output.data())};
   merged.arrays.back().title = "[h_1 … h_5] W_o";
   steps.push_back(silent_heads(options));

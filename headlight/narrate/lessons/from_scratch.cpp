@@ -39,7 +39,7 @@ ShownStep divisibility(LessonOptions& options) {
 ShownStep small_mask(LessonOptions& options) {
   constexpr int64_t kSmall = 4;
   tensor::Arena arena;
-  SeenTensors seen;
+  autograd::Recording seen = record_all();
   autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
   const Value x = Value::leaf(drawn_numbers({1, kSmall, kSmall}, options.seed, "x"));
   autograd::attention(context, x, x, x, {.causal = true});
@@ -48,10 +48,11 @@ ShownStep small_mask(LessonOptions& options) {
     for (int64_t j = i + 1; j < kSmall; ++j) forbidden.data<int64_t>()[i * kSmall + j] = 1;
   }
   ShownStep step = lesson_step(options, "from-scratch", 4);
-  step.arrays = {lesson_array(options, "mask", "mask", forbidden),
-                 lesson_array(options, "scaled_scores", "scaled_scores", seen.at("scaled_scores")),
-                 lesson_array(options, "masked_scores", "masked_scores", seen.at("masked_scores")),
-                 lesson_array(options, "weights", "weights", seen.at("weights"))};
+  step.arrays = {
+      lesson_array(options, "mask", "mask", forbidden),
+      lesson_array(options, "scaled_scores", "scaled_scores", seen.seen("scaled_scores")),
+      lesson_array(options, "masked_scores", "masked_scores", seen.seen("masked_scores")),
+      lesson_array(options, "weights", "weights", seen.seen("weights"))};
   step.slips = {"masking"};
   return step;
 }
@@ -66,17 +67,17 @@ ShownStep saturation(LessonOptions& options) {
   const Catalogue& catalogue = options.catalogue;
   ShownTable table{{{"", catalogue.text("label.largest")}}};
   const auto attend = [&](bool scaled) {
-    SeenTensors seen;
+    autograd::Recording seen = record_all();
     autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
     const float scale = scaled ? 1 / std::sqrt(static_cast<float>(kScratchWidth)) : 1.0F;
     autograd::attention(context, query, keys, keys, {.scale = scale});
-    const Tensor weights = seen.at("weights").reshaped({1, kKeys});
+    const Tensor weights = seen.seen("weights").reshaped({1, kKeys});
     const std::string name = scaled ? "scaled" : "unscaled";
     const std::string title = catalogue.text("label." + name);
     const float largest = *std::max_element(weights.data<float>(), weights.data<float>() + kKeys);
     step.arrays.push_back({.name = name + ".scores",
                            .title = title,
-                           .numbers = seen.at("scaled_scores").reshaped({1, kKeys}),
+                           .numbers = seen.seen("scaled_scores").reshaped({1, kKeys}),
                            .digits = 2});
     ShownArray shares = lesson_array(options, name + ".weights", "weights", weights);
     step.arrays.push_back(shares);
@@ -94,14 +95,14 @@ ShownStep saturation(LessonOptions& options) {
 
 std::vector<ShownStep> from_scratch_lesson(LessonOptions& options) {
   tensor::Arena arena;
-  SeenTensors seen;
+  autograd::Recording seen = record_all();
   autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
   const nn::MultiHeadAttention attention(options_with(kScratchHeads));
   nn::draw_xavier_uniform(attention.parameters(), options.seed);
   const Value x = Value::leaf(drawn_numbers({kBatch, kLength, kScratchWidth}, options.seed, "x"));
   const Value output = attention.forward(context, x, {.causal = true});
   const auto array = [&](const char* name) {
-    ShownArray shown = lesson_array(options, name, name, seen.at(name));
+    ShownArray shown = lesson_array(options, name, name, seen.seen(name));
     if (shown.numbers.rank() == 4) {
       shown.axes = {explain::Axis::batch, explain::Axis::head, explain::Axis::token,
                     explain::Axis::column};

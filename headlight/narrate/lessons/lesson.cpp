@@ -51,13 +51,14 @@ io::Json lesson_json(const Catalogue& catalogue, const Lesson& lesson,
                           {"steps", steps_json(steps, kMostElements)}};
 }
 
-bool SeenTensors::wants(std::string_view place) {
-  const bool is_large = place.ends_with("weighted_values") && !with_weighted_values_;
-  return !is_large && place.find("head.") == std::string_view::npos;
-}
-
-void SeenTensors::see(std::string_view place, const tensor::Tensor& values) {
-  seen_[std::string(place)] = values.contiguous();
+autograd::Recording record_all(bool with_weighted_values) {
+  return autograd::Recording(
+      {.wants =
+           [with_weighted_values](std::string_view place) {
+             const bool is_large = place.ends_with("weighted_values") && !with_weighted_values;
+             return !is_large && place.find("head.") == std::string_view::npos;
+           },
+       .reports = false});
 }
 
 ShownStep lesson_step(const LessonOptions& options, const std::string& lesson, int number,

@@ -16,20 +16,9 @@ std::vector<ShownStep> d2l_lesson(LessonOptions& options);
 std::vector<ShownStep> transformer_lesson(LessonOptions& options);
 std::vector<ShownStep> from_scratch_lesson(LessonOptions& options);
 
-// Keeps everything that a run shows; weighted values, which are many, when asked for.
-class SeenTensors : public autograd::Observer {
- public:
-  explicit SeenTensors(bool with_weighted_values = false)
-      : with_weighted_values_(with_weighted_values) {}
-
-  bool wants(std::string_view place) override;
-  void see(std::string_view place, const tensor::Tensor& values) override;
-  const tensor::Tensor& at(const std::string& place) const { return seen_.at(place); }
-
- private:
-  bool with_weighted_values_;
-  std::map<std::string, tensor::Tensor> seen_;
-};
+// Keeps everything that a run shows of whole attentions; weighted values, which are many, when
+// asked for.
+autograd::Recording record_all(bool with_weighted_values = false);
 
 // Step `number` of a lesson with the catalogue's title and text.
 ShownStep lesson_step(const LessonOptions& options, const std::string& lesson, int number,

@@ -24,9 +24,9 @@ std::vector<std::string> sentence_words() {
 }
 
 // Head 0 of (1, H, T, W), still four axes.
-ShownArray of_heads(const LessonOptions& options, const SeenTensors& seen,
+ShownArray of_heads(const LessonOptions& options, const autograd::Recording& seen,
                     const std::string& name) {
-  ShownArray array = lesson_array(options, name, name, seen.at(name));
+  ShownArray array = lesson_array(options, name, name, seen.seen(name));
   array.axes = {explain::Axis::batch, explain::Axis::head, explain::Axis::token,
                 explain::Axis::column};
   const std::vector<std::string> words = sentence_words();
@@ -92,7 +92,7 @@ ShownStep sentence_heads(const LessonOptions& options, const Tensor& weights) {
 
 std::vector<ShownStep> nanogpt_lesson(LessonOptions& options) {
   tensor::Arena arena;
-  SeenTensors seen;
+  autograd::Recording seen = record_all();
   autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
   const nn::MultiHeadAttention attention({.query_width = kNanoWidth, .heads = kNanoHeads});
   nn::draw_normal(attention.parameters(), options.seed, kDeviation);
@@ -105,7 +105,7 @@ std::vector<ShownStep> nanogpt_lesson(LessonOptions& options) {
     return steps.emplace_back(lesson_step(options, "nanogpt", number));
   };
   const auto rows = [&](const char* name) {
-    ShownArray array = lesson_array(options, name, name, seen.at(name));
+    ShownArray array = lesson_array(options, name, name, seen.seen(name));
     array.labels = {{}, sentence_words(), {}};
     return array;
   };
@@ -125,7 +125,7 @@ std::vector<ShownStep> nanogpt_lesson(LessonOptions& options) {
   last.labels = {{}, sentence_words(), {}};
   step(8).arrays = {last};
   steps.push_back(measured(options));
-  steps.push_back(sentence_heads(options, seen.at("weights")));
+  steps.push_back(sentence_heads(options, seen.seen("weights")));
   return steps;
 }
 

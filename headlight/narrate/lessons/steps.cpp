@@ -22,7 +22,7 @@ struct OneHead {
 OneHead run_one_head(LessonOptions& options) {
   OneHead head;
   tensor::Arena arena;
-  SeenTensors seen(/*with_weighted_values=*/true);
+  autograd::Recording seen = record_all(/*with_weighted_values=*/true);
   autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
   head.x = leaf({1, 3, 4}, {1, 0, 1, 0, 0, 2, 0, 2, 1, 1, 1, 1});
   head.w_query = leaf({4, 3}, {1, 0, 1, 1, 0, 0, 0, 0, 1, 0, 1, 1});
@@ -36,9 +36,9 @@ OneHead run_one_head(LessonOptions& options) {
   head.query = query.data();
   head.key = key.data();
   head.value = value.data();
-  head.scores = seen.at("scores").reshaped({1, 3, 3});
-  head.weights = seen.at("weights").reshaped({1, 3, 3});
-  head.weighted = seen.at("weighted_values").reshaped({3, 3, 3});
+  head.scores = seen.seen("scores").reshaped({1, 3, 3});
+  head.weights = seen.seen("weights").reshaped({1, 3, 3});
+  head.weighted = seen.seen("weighted_values").reshaped({3, 3, 3});
   head.output = output.data();
   return head;
 }
@@ -71,7 +71,7 @@ void add_one_head(LessonOptions& options, std::vector<ShownStep>& steps) {
 void add_eight_heads(LessonOptions& options, std::vector<ShownStep>& steps) {
   constexpr int64_t kWidth = 512;
   tensor::Arena arena;
-  SeenTensors seen;
+  autograd::Recording seen = record_all();
   autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
   const nn::MultiHeadAttention attention({.query_width = kWidth,
                                           .heads = 8,
@@ -85,17 +85,17 @@ void add_eight_heads(LessonOptions& options, std::vector<ShownStep>& steps) {
   norm.forward(context, autograd::add(context, output, x));
 
   ShownStep& heads = steps.emplace_back(lesson_step(options, "steps", 9));
-  ShownArray each = lesson_array(options, "head_output", "head_output", seen.at("head_output"));
+  ShownArray each = lesson_array(options, "head_output", "head_output", seen.seen("head_output"));
   each.axes = {explain::Axis::batch, explain::Axis::head, explain::Axis::token,
                explain::Axis::column};
   heads.arrays = {each, lesson_array(options, "concatenated", "concatenated", output.data())};
   heads.slips = {"split"};
   ShownStep& normed = steps.emplace_back(lesson_step(options, "steps", 10));
-  const auto column = [&](const char* place) { return seen.at(place).reshaped({3, 1}); };
-  normed.arrays = {lesson_array(options, "norm.input", "input", seen.at("norm.input")),
+  const auto column = [&](const char* place) { return seen.seen(place).reshaped({3, 1}); };
+  normed.arrays = {lesson_array(options, "norm.input", "input", seen.seen("norm.input")),
                    lesson_array(options, "norm.mean", "mean", column("norm.mean")),
                    lesson_array(options, "norm.deviation", "deviation", column("norm.deviation")),
-                   lesson_array(options, "norm.output", "output", seen.at("norm.output"))};
+                   lesson_array(options, "norm.output", "output", seen.seen("norm.output"))};
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ ShownStep identity_heads(LessonOptions& options) {
   constexpr int64_t kWords = 3;
   constexpr int64_t kWidth = 3;
   tensor::Arena arena;
-  SeenTensors seen;
+  autograd::Recording seen = record_all();
   autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
   const std::vector<float> input = {1, 0, 1, 0, 2, 0, 1, 1, 0};
   std::vector<float> twice;
@@ -31,7 +31,7 @@ ShownStep identity_heads(LessonOptions& options) {
   const Value output = autograd::attention(context, x, x, x, {.heads = 2, .causal = true});
   ShownStep step = lesson_step(options, "transformer", Step::mask);
   const auto of_heads = [&](const std::string& name) {
-    ShownArray array = lesson_array(options, "identity." + name, name, seen.at(name));
+    ShownArray array = lesson_array(options, "identity." + name, name, seen.seen(name));
     array.axes = {explain::Axis::batch, explain::Axis::head, explain::Axis::token,
                   explain::Axis::column};
     return array;

@@ -1,15 +1,20 @@
-// MultiHeadAttention::pruned: the rows and columns of the heads that stay, gathered into a smaller
-// module.
+// The rows and columns of the heads that stay, gathered into a smaller module.
+#include "headlight/heads/pruned.h"
+
 #include <algorithm>
 #include <string>
 
-#include "headlight/nn/multi_head_attention.h"
-
-namespace headlight::nn {
+namespace headlight::heads {
 namespace {
 
 using base::Error;
 using base::ErrorKind;
+using nn::Linear;
+using nn::MultiHeadAttention;
+using nn::MultiHeadAttentionOptions;
+using nn::Parameter;
+using nn::PositionBiasOptions;
+using nn::ProjectedHeads;
 using tensor::DType;
 using tensor::Tensor;
 
@@ -163,24 +168,25 @@ Ranges kept_outputs(const Parameter& parameter, const std::vector<Linear>& proje
 
 }  // namespace
 
-MultiHeadAttention MultiHeadAttention::pruned(const std::vector<int64_t>& heads) const {
-  if (!output_) {
-    refuse_pruning(options_.place,
+MultiHeadAttention pruned(const MultiHeadAttention& attention, const std::vector<int64_t>& heads) {
+  const MultiHeadAttentionOptions& options = attention.options();
+  if (attention.output_layer() == nullptr) {
+    refuse_pruning(options.place,
                    "without an output projection the heads themselves are the output");
   }
-  const Kept kept = kept_heads(options_, heads);
-  MultiHeadAttention smaller(kept_options(options_, kept));
+  const Kept kept = kept_heads(options, heads);
+  MultiHeadAttention smaller(kept_options(options, kept));
 
   Ranges merged;
-  add_heads(merged, 0, kept.heads, options_.value_head_dim);
-  const bool out_in = options_.names.layout == WeightLayout::out_in;
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    const Parameter& whole = *parameters_[i];
-    if (&whole == options_.position_bias.table.get()) continue;  // it has its numbers
+  add_heads(merged, 0, kept.heads, options.value_head_dim);
+  const bool out_in = options.names.layout == nn::WeightLayout::out_in;
+  for (size_t i = 0; i < attention.parameters().size(); ++i) {
+    const Parameter& whole = *attention.parameters()[i];
+    if (&whole == options.position_bias.table.get()) continue;  // it has its numbers
     const Tensor& numbers = whole.value().data();
     int axis = 0;
-    Ranges ranges = kept_outputs(whole, inputs_, kept, options_);
-    if (whole.name() == options_.names.output_weight) {
+    Ranges ranges = kept_outputs(whole, attention.input_layers(), kept, options);
+    if (whole.name() == options.names.output_weight) {
       axis = out_in ? 1 : 0;
       ranges = merged;
     } else if (ranges.empty()) {
@@ -188,15 +194,15 @@ MultiHeadAttention MultiHeadAttention::pruned(const std::vector<int64_t>& heads)
     } else {
       axis = out_in || numbers.rank() == 1 ? 0 : 1;
     }
-    smaller.parameters_[i]->assign(gather(numbers, axis, ranges));
+    smaller.parameters()[i]->assign(gather(numbers, axis, ranges));
   }
-  if (gates_.defined()) {
+  if (const nn::Value& gates = attention.gates(); gates.defined()) {
     Ranges ranges;
     add_heads(ranges, 0, kept.heads, 1);
-    smaller.gates_ =
-        Value::leaf(gather(gates_.data(), gates_.rank() - 1, ranges), gates_.requires_grad());
+    smaller.set_gates(
+        nn::Value::leaf(gather(gates.data(), gates.rank() - 1, ranges), gates.requires_grad()));
   }
   return smaller;
 }
 
-}  // namespace headlight::nn
+}  // namespace headlight::heads

@@ -1,4 +1,5 @@
 // Pruned modules give what gated ones gave, in every layout.
+#include "headlight/heads/heads.h"
 #include "tests/nn/support.h"
 
 namespace headlight::nn {
@@ -33,7 +34,7 @@ void expect_pruned_equals_gated(Context context, const MultiHeadAttention& atten
           .forward(context, x,
                    {.causal = true, .gates = Value::leaf(gates_without(heads, removed))})
           .data();
-  const MultiHeadAttention smaller = attention.pruned(removed);
+  const MultiHeadAttention smaller = heads::pruned(attention, removed);
   EXPECT_EQ(smaller.options().heads, heads - static_cast<int64_t>(removed.size()));
   EXPECT_LE(distance(smaller.forward(context, x, {.causal = true}).data(), gated),
             1e-6F * largest(gated));
@@ -63,10 +64,11 @@ TEST_F(PrunedAttention, loses_whole_groups_or_as_many_of_each) {
   const MultiHeadAttention attention({.query_width = 24, .heads = 6, .kv_heads = 2});
   draw_all(attention);
   expect_pruned_equals_gated(inference_context(), attention, {3, 4, 5});
-  EXPECT_EQ(attention.pruned({3, 4, 5}).options().kv_heads, 1);
+  EXPECT_EQ(heads::pruned(attention, {3, 4, 5}).options().kv_heads, 1);
   expect_pruned_equals_gated(inference_context(), attention, {0, 5});
-  EXPECT_EQ(attention.pruned({0, 5}).options().kv_heads, 2);
-  expect_has(error_of([&] { attention.pruned({0}); }), "would be left with 2 of 3 query heads");
+  EXPECT_EQ(heads::pruned(attention, {0, 5}).options().kv_heads, 2);
+  expect_has(error_of([&] { heads::pruned(attention, {0}); }),
+             "would be left with 2 of 3 query heads");
 }
 
 MultiHeadAttentionOptions normed_and_rotated(bool each_head) {
@@ -94,7 +96,7 @@ TEST_F(PrunedAttention, equals_the_gated_one_with_norms_and_rotation) {
       expect_pruned_equals_gated(inference_context(), attention, {2, 3});
       expect_pruned_equals_gated(inference_context(), attention, {1, 2, 4});
       // One after the other.
-      expect_pruned_equals_gated(inference_context(), attention.pruned({2, 3}), {0, 3});
+      expect_pruned_equals_gated(inference_context(), heads::pruned(attention, {2, 3}), {0, 3});
     }
   }
 }
@@ -113,20 +115,20 @@ TEST_F(PrunedAttention, keeps_the_position_biases_of_the_heads_that_stay) {
     draw_all(attention);
     expect_pruned_equals_gated(inference_context(), attention, {1});
     expect_pruned_equals_gated(inference_context(), attention, {3, 0});
-    expect_pruned_equals_gated(inference_context(), attention.pruned({0}), {1});
+    expect_pruned_equals_gated(inference_context(), heads::pruned(attention, {0}), {1});
   }
   const MultiHeadAttention copied = MultiHeadAttention(own);
   draw_all(copied);
-  EXPECT_NE(copied.pruned({1}).parameters().back(), copied.parameters().back());
+  EXPECT_NE(heads::pruned(copied, {1}).parameters().back(), copied.parameters().back());
   const MultiHeadAttention sharing(shared);
   draw_all(sharing);
-  EXPECT_EQ(sharing.pruned({1}).parameters().back(), sharing.parameters().back());
+  EXPECT_EQ(heads::pruned(sharing, {1}).parameters().back(), sharing.parameters().back());
 }
 
 TEST_F(PrunedAttention, decodes_and_learns_where_norms_are_of_whole_rows) {
   const MultiHeadAttention attention(normed_and_rotated(false));
   draw_all(attention);
-  const MultiHeadAttention smaller = attention.pruned({0, 2, 5});
+  const MultiHeadAttention smaller = heads::pruned(attention, {0, 2, 5});
   EXPECT_EQ(smaller.parameters().back()->shape(), (Shape{12}));
   const Value x = random_leaf({2, 5, 24}, 1);
   Context context = inference_context();
@@ -168,14 +170,14 @@ TEST_F(PrunedAttention, keeps_the_gates_of_the_heads_that_stay) {
   const Value x = random_leaf({1, 3, 8}, 1);
   attention.set_gates(leaf({4}, {0.5F, 0, 2, 3}));
   const Tensor gated = attention.forward(context, x).data();
-  EXPECT_LE(distance(attention.pruned({1}).forward(context, x).data(), gated),
+  EXPECT_LE(distance(heads::pruned(attention, {1}).forward(context, x).data(), gated),
             1e-6F * largest(gated));
 }
 
 TEST_F(PrunedAttention, is_smaller_saves_and_loads) {
   const MultiHeadAttention attention({.query_width = 24, .heads = 4});
   draw_all(attention);
-  const MultiHeadAttention smaller = attention.pruned({0, 2, 3});
+  const MultiHeadAttention smaller = heads::pruned(attention, {0, 2, 3});
   const StateDict state = save_state(smaller.parameters());
   EXPECT_EQ(state.at("c_attn.weight").shape(), (Shape{18, 24}));
   EXPECT_EQ(state.at("c_proj.weight").shape(), (Shape{24, 6}));
@@ -188,7 +190,7 @@ TEST_F(PrunedAttention, is_smaller_saves_and_loads) {
 TEST_F(PrunedAttention, shares_no_numbers_with_the_whole_one) {
   const MultiHeadAttention attention({.query_width = 8, .heads = 2});
   draw_all(attention);
-  const MultiHeadAttention copy = attention.pruned({});
+  const MultiHeadAttention copy = heads::pruned(attention, {});
   for (size_t i = 0; i < attention.parameters().size(); ++i) {
     EXPECT_TRUE(
         same_bits(copy.parameters()[i]->value().data(), attention.parameters()[i]->value().data()));
@@ -200,12 +202,15 @@ TEST_F(PrunedAttention, shares_no_numbers_with_the_whole_one) {
 TEST_F(PrunedAttention, refuses_the_impossible) {
   const MultiHeadAttention attention({.query_width = 8, .heads = 2, .place = "decoder.0.self"});
   draw_all(attention);
-  expect_has(error_of([&] { attention.pruned({2}); }), "there is no head 2 among 2");
-  expect_has(error_of([&] { attention.pruned({-1}); }), "there is no head -1 among 2");
-  expect_has(error_of([&] { attention.pruned({1, 0}); }), "decoder.0.self): all 2 heads would go");
+  expect_has(error_of([&] { heads::pruned(attention, {2}); }), "there is no head 2 among 2");
+  expect_has(error_of([&] { heads::pruned(attention, {-1}); }), "there is no head -1 among 2");
+  expect_has(error_of([&] {
+               heads::pruned(attention, {1, 0});
+             }),
+             "decoder.0.self): all 2 heads would go");
   const MultiHeadAttention bare({.query_width = 8, .heads = 2, .output_projection = false});
   draw_all(bare);
-  expect_has(error_of([&] { bare.pruned({0}); }), "without an output projection");
+  expect_has(error_of([&] { heads::pruned(bare, {0}); }), "without an output projection");
 }
 
 }  // namespace
