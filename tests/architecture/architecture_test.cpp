@@ -40,5 +40,9 @@ TEST(Architecture, models_are_asked_what_they_can_do_and_not_what_they_are_calle
   expect_none(check_model_types(house(), models::known_architectures().types()));
 }
 
+TEST(Architecture, insides_of_operations_are_known_in_one_place) {
+  expect_none(check_fine_steps(house()));
+}
+
 }  // namespace
 }  // namespace headlight::architecture

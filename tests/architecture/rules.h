@@ -47,4 +47,7 @@ Findings check_paths(const Sources& sources);
 // Who uses models neither names one of these types nor compares what type() gives.
 Findings check_model_types(const Sources& sources, const std::vector<std::string_view>& types);
 
+// Above the engine only explain/operations names the steps inside operations ("masked_scores").
+Findings check_fine_steps(const Sources& sources);
+
 }  // namespace headlight::architecture

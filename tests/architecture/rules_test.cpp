@@ -65,7 +65,7 @@ Findings all_findings(const Sources& sources) {
   for (const Findings& findings :
        {check_includes(sources), check_links(sources), check_sizes(sources, {}),
         check_openings(sources), check_words(sources), check_silence(sources), check_paths(sources),
-        check_model_types(sources, {"gpt9"})}) {
+        check_model_types(sources, {"gpt9"}), check_fine_steps(sources)}) {
     all.insert(all.end(), findings.begin(), findings.end());
   }
   return all;
@@ -163,6 +163,9 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     ModelTypes, ABreach,
     testing::Values(
+        Breach{"headlight/narrate/b.cpp", "// Here.\nauto f() { return at(\"x.0.row_max\"); }\n",
+               "headlight/narrate/b.cpp:2: names a step inside an operation, which only "
+               "explain/operations knows"},
         Breach{"apps/cli/b.cpp", "// Here.\nbool f() { return kind ==\n \"gpt9\"; }\n",
                "apps/cli/b.cpp:3: \"gpt9\" names a type of models; ask for a capability"},
         Breach{"apps/cli/b.cpp", "// Here.\nbool f() { return model->type() != kType; }\n",

@@ -1,4 +1,5 @@
-// The rule that models are asked what they can do, not what they are called.
+// The rules about names: models are asked what they can do, and one place knows the insides of
+// operations.
 #include <algorithm>
 #include <array>
 #include <regex>
@@ -44,6 +45,30 @@ Findings check_model_types(const Sources& sources, const std::vector<std::string
     }
     find_all(source, code_of(source.text), comparison, "compares type(); ask for a capability",
              findings);
+  }
+  return findings;
+}
+
+// Above the engine only explain/operations knows the insides of operations. Lessons show numbers of
+// runs of their own, and the command line's contract has a limit for one tensor.
+Findings check_fine_steps(const Sources& sources) {
+  constexpr const char* kSteps =
+      "[\"'`](\\w+\\.)*\\.?(scaled_scores|capped_scores|masked_scores|row_max|row_sum|weighted_"
+      "values|"
+      "head_output|root_mean_square|weigh|sum_keys|scale_shift|sinusoid|softmax)[\"'`]";
+  static const std::regex names(kSteps);
+  constexpr std::string_view kUpper[] = {"headlight/explain/", "headlight/heads/",
+                                         "headlight/recipes/", "headlight/narrate/", "apps/"};
+  constexpr std::string_view kKnowing[] = {
+      "headlight/explain/operations/", "headlight/narrate/lessons/", "headlight/narrate/catalogue/",
+      "apps/cli/arrays/named_trace.cpp"};
+  Findings findings;
+  for (const Source& source : sources) {
+    const auto starts = [&](std::string_view folder) { return source.path.starts_with(folder); };
+    if (std::ranges::none_of(kUpper, starts) || std::ranges::any_of(kKnowing, starts)) continue;
+    if (source.path.find("/embedded/") != std::string::npos) continue;
+    find_all(source, source.text, names,
+             "names a step inside an operation, which only explain/operations knows", findings);
   }
   return findings;
 }
