@@ -2,7 +2,9 @@
 // short jobs), then let others go first for a while, then sleep: waking up takes longest.
 #include "headlight/base/threads.h"
 
+#if __has_include(<sched.h>)
 #include <sched.h>
+#endif
 
 #include <algorithm>
 #include <exception>
@@ -36,9 +38,20 @@ void spin_until(const Condition& holds) {
     if (spin < kSpins) {
       pause_briefly();
     } else {
-      sched_yield();
+      std::this_thread::yield();
     }
   }
+}
+
+// How many cores this thread may run on; 0 where the system has no affinity masks (macOS) or does
+// not tell.
+int cores_in_affinity_mask() {
+#ifdef CPU_COUNT
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0) return CPU_COUNT(&mask);
+#endif
+  return 0;
 }
 
 }  // namespace
@@ -54,11 +67,9 @@ struct ThreadPool::Job {
 };
 
 int ThreadPool::available_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    return std::clamp(CPU_COUNT(&set), 1, kMaxThreads);
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxThreads);
+  const int in_mask = cores_in_affinity_mask();
+  const int count = in_mask > 0 ? in_mask : static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(count, 1, kMaxThreads);
 }
 
 ThreadPool::ThreadPool(int size) {

@@ -49,7 +49,8 @@ class ThreadPool {
     run(count, TaskRef(task));
   }
 
-  // The cores this process may use (its affinity mask).
+  // The cores that the caller may use, 1 to kMaxThreads: those of its affinity mask, or all of the
+  // machine's where the system has no such masks.
   static int available_cores();
 
  private:

@@ -1,5 +1,8 @@
 // ThreadPool: every index once, whatever the size, the nesting, the number of callers.
 #include <gtest/gtest.h>
+#if __has_include(<sched.h>)
+#include <sched.h>
+#endif
 
 #include <atomic>
 #include <chrono>
@@ -145,6 +148,21 @@ TEST(ThreadPool, by_default_has_the_cores_of_the_process) {
   EXPECT_GE(ThreadPool::available_cores(), 1);
   EXPECT_EQ(ThreadPool().size(), ThreadPool::available_cores());
 }
+
+#ifdef CPU_COUNT
+TEST(ThreadPool, by_default_has_only_the_cores_it_may_run_on) {
+  std::thread([] {
+    cpu_set_t mine, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof mine, &mine), 0);
+    CPU_ZERO(&one);
+    int core = 0;
+    while (!CPU_ISSET(core, &mine)) ++core;
+    CPU_SET(core, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(ThreadPool::available_cores(), 1);
+  }).join();
+}
+#endif
 
 }  // namespace
 }  // namespace headlight::base
