@@ -1,7 +1,8 @@
-# Runs at install time, so that the list is that of the sources as they are: the door of each module and all headers it leads to.
+# Runs at install time, so that the list is that of the sources as they are: headlight.h, the door of each module and
+# all headers they lead to.
 # Given: source_directory, include_directory, modules.
 cmake_policy(VERSION 3.25)
-set(waiting "")
+set(waiting headlight/headlight.h)
 foreach(module ${modules})
   list(APPEND waiting headlight/${module}/${module}.h)
 endforeach()

@@ -25,8 +25,11 @@ std::string wrong_include(const std::string& path, const std::string& included) 
   if (!included.starts_with("headlight/")) {
     return in_engine || included.starts_with("apps/") ? from + " may not include " + included : "";
   }
+  if (is_umbrella(included))
+    return in_engine ? included + " is for programs; include the doors of modules" : "";
   if (!is_module(to)) return "there is no module " + to + " in the order of modules";
-  if (in_engine && !modules_below(from).contains(to)) return from + " may not include " + to;
+  if (in_engine && !is_umbrella(path) && !modules_below(from).contains(to))
+    return from + " may not include " + to;
   if (is_inside_of_kernels(included)) return included + " is for kernels and tests only";
   if (!is_door(included))
     return included + " is not a door; include headlight/" + to + "/" + to + ".h";
@@ -50,13 +53,27 @@ std::set<std::string> declared_dependencies(const std::string& text) {
   return words;
 }
 
+// Finds the doors that the header of all doors leaves out.
+void find_missing_doors(const Sources& sources, Findings& findings) {
+  for (const Source& umbrella : sources) {
+    if (!is_umbrella(umbrella.path)) continue;
+    std::set<std::string> included;
+    for (const Include& include : includes_of(umbrella.text)) included.insert(include.path);
+    for (const Source& source : sources) {
+      if (is_door(source.path) && !included.contains(source.path))
+        findings.push_back(umbrella.path + ":1: does not include " + source.path);
+    }
+  }
+}
+
 }  // namespace
 
 Findings check_includes(const Sources& sources) {
   Findings findings;
   for (const Source& source : sources) {
     if (!is_cpp(source.path) || source.path.starts_with("tests/")) continue;
-    if (source.path.starts_with("headlight/") && !is_module(module_of(source.path))) {
+    if (source.path.starts_with("headlight/") && !is_umbrella(source.path) &&
+        !is_module(module_of(source.path))) {
       findings.push_back(source.path + ":1: " + module_of(source.path) +
                          " is not in the order of modules");
     }
@@ -66,6 +83,7 @@ Findings check_includes(const Sources& sources) {
       findings.push_back(source.path + ":" + std::to_string(include.line) + ": " + wrong);
     }
   }
+  find_missing_doors(sources, findings);
   return findings;
 }
 

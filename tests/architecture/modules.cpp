@@ -59,4 +59,6 @@ bool is_door(std::string_view path) {
   return path == "headlight/" + module + "/" + module + ".h";
 }
 
+bool is_umbrella(std::string_view path) { return path == "headlight/headlight.h"; }
+
 }  // namespace headlight::architecture

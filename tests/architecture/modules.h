@@ -17,5 +17,7 @@ bool is_module(const std::string& name);
 std::string module_of(std::string_view path);
 // Whether `path` is "headlight/X/X.h".
 bool is_door(std::string_view path);
+// Whether `path` is the header that includes every door, for programs.
+bool is_umbrella(std::string_view path);
 
 }  // namespace headlight::architecture

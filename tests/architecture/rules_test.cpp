@@ -34,12 +34,17 @@ const Files kSmallHouse = {
      "const char* kText = \"printf(\";\nvoid f() { snprintf(nullptr, 1'0, R\"(exit()\"); }\n"
      "const char* kTemplate = \"nameXX"
      "XXXX\";\n"},
+    {"headlight/headlight.h",
+     "// All doors.\n#pragma once\n#include \"headlight/base/base.h\"\n"
+     "#include \"headlight/infer/infer.h\"\n#include \"headlight/kernels/kernels.h\"\n"
+     "#include \"headlight/tensor/tensor.h\"\n#include \"headlight/train/train.h\"\n"},
     {"headlight/train/train.h", "// Door.\n#pragma once\n"},
     {"headlight/infer/infer.h", "// Door.\n#pragma once\n"},
     {"apps/cli/main.cpp",
      "// Main.\n#include <cstdio>\n#include \"apps/cli/words.h\"\n"
      "#include \"headlight/tensor/tensor.h\"\nint main() { printf(\"\"); }\n"
      "bool f() { return x.dtype() == y.dtype() && help == \"gpt9 or others\"; }\n"},
+    {"examples/a.cpp", "// All.\n#include \"headlight/headlight.h\"\n"},
     {"tests/kernels/tile_test.cpp", "// Test.\n#include \"headlight/kernels/simd/tile-inl.h\"\n"},
 };
 
@@ -107,8 +112,13 @@ INSTANTIATE_TEST_SUITE_P(
                "headlight/base/base.h"},
         Breach{"examples/b.cpp", door_with("#include \"headlight/kernels/simd/tile-inl.h\"\n"),
                "examples/b.cpp:3: headlight/kernels/simd/tile-inl.h is for kernels and tests only"},
-        Breach{"headlight/extras/extras.h", door_with(""),
-               "headlight/extras/extras.h:1: extras is not in the order of modules"}));
+        Breach{"headlight/train/b.cpp", door_with("#include \"headlight/headlight.h\"\n"),
+               "headlight/train/b.cpp:3: headlight/headlight.h is for programs; include the doors "
+               "of modules"},
+        Breach{"headlight/nn/nn.h", door_with(""),
+               "headlight/headlight.h:1: does not include headlight/nn/nn.h"},
+        Breach{"headlight/extras/b.h", door_with(""),
+               "headlight/extras/b.h:1: extras is not in the order of modules"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Links, ABreach,

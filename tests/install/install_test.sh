@@ -1,5 +1,6 @@
 #!/bin/sh
-# install_test.sh BUILD: installs a build, moves the installed tree, and uses it from another project by find_package and by pkg-config.
+# install_test.sh BUILD: installs a build, moves the installed tree, and uses it from another project by find_package and by pkg-config:
+# for the program in the README and for one that uses a single module.
 set -eux
 build=$(cd -- "$1" && pwd)
 consumer=$(cd -- "$(dirname -- "$0")/consumer" && pwd)
@@ -19,13 +20,17 @@ for header in $(cd "$prefix/include" && find headlight -name '*.h'); do
   done
 done
 
-cmake -S "$consumer" -B "$work/cmake" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix"
+program=$work/readme.cpp
+sed -n '/^```cpp$/,/^```$/{/^```/!p}' "$consumer/../../../README.md" >"$program"
+grep -q headlight/headlight.h "$program"
+
+cmake -S "$consumer" -B "$work/cmake" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" -DPROGRAM="$program"
 ninja -C "$work/cmake"
-"$work/cmake/consumer"
+test "$("$work/cmake/consumer")" = "[2, 10, 64] in, [2, 10, 64] out"
 "$work/cmake/consumer_of_modules"
 
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
 test "$(pkg-config --modversion headlight)" = "$("$prefix/bin/headlight" --version | sed 's/.* //')"
 # shellcheck disable=SC2046  # the flags are words
-c++ -std=c++20 "$consumer/consumer.cpp" $(pkg-config --cflags --libs headlight) -o "$work/consumer"
+c++ -std=c++20 "$program" $(pkg-config --cflags --libs headlight) -o "$work/consumer"
 "$work/consumer"
