@@ -87,4 +87,10 @@ struct TraceOptions {
 Trace trace_model(base::ThreadPool& threads, const models::Model& model, const Input& input,
                   const TraceOptions& options = {});
 
+// The same of any computation: `run` is called once with a context that records. The input is for
+// labels alone and may be left out.
+Trace trace_run(base::ThreadPool& threads, const nn::Parameters& parameters,
+                const std::function<void(autograd::Context& context)>& run, const Input& input = {},
+                const TraceOptions& options = {});
+
 }  // namespace headlight::explain

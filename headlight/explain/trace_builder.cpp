@@ -212,6 +212,29 @@ void TraceBuilder::put_copy(const std::string& name, const std::string& original
       numbers, value);
 }
 
+Trace trace_run(base::ThreadPool& threads, const nn::Parameters& parameters,
+                const std::function<void(autograd::Context& context)>& run, const Input& input,
+                const TraceOptions& options) {
+  std::function<bool(std::string_view)> keeps;
+  if (!options.layers.empty()) {
+    keeps = [layers = options.layers](std::string_view place) {
+      const int64_t layer = layer_of(place);
+      return layer < 0 || layers.contains(layer);
+    };
+  }
+  Trace trace(threads, input, parameters);
+  Recording& recording = trace.record(std::move(keeps));
+  TraceBuilder builder(trace, recording);
+  for (const nn::ParameterHandle& parameter : parameters) {
+    if (parameter->defined()) builder.know(recording.know(parameter->value()), parameter->name());
+  }
+  tensor::Arena arena;
+  autograd::Context context{.threads = threads, .arena = arena, .observer = &recording};
+  run(context);
+  builder.build();
+  return trace;
+}
+
 Trace trace_model(base::ThreadPool& threads, const models::Model& model, const Input& input,
                   const TraceOptions& options) {
   const Tensor& ids = input.batch.ids;
@@ -222,25 +245,11 @@ Trace trace_model(base::ThreadPool& threads, const models::Model& model, const I
                                           ", one sequence without padding is needed: (1, T)"
                                     : std::string("are missing"));
   }
-  std::function<bool(std::string_view)> keeps;
-  if (!options.layers.empty()) {
-    keeps = [&options](std::string_view place) {
-      const int64_t layer = layer_of(place);
-      return layer < 0 || options.layers.contains(layer);
-    };
-  }
-  tensor::Arena arena;
-  Trace trace(threads, input, model.parameters());
-  Recording& recording = trace.record(std::move(keeps));
-  TraceBuilder builder(trace, recording);
-  for (const nn::ParameterHandle& parameter : model.parameters()) {
-    if (parameter->defined()) builder.know(recording.know(parameter->value()), parameter->name());
-  }
-  autograd::Context context{.threads = threads, .arena = arena, .observer = &recording};
-  const autograd::Value output = model.forward(context, input.batch);
-  if (model.has_logits()) model.logits(context, output);
-  builder.build();
-  return trace;
+  const auto run = [&](autograd::Context& context) {
+    const autograd::Value output = model.forward(context, input.batch);
+    if (model.has_logits()) model.logits(context, output);
+  };
+  return trace_run(threads, model.parameters(), run, input, options);
 }
 
 }  // namespace headlight::explain

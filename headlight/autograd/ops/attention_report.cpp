@@ -82,13 +82,14 @@ Report attention_report(const char* operation, const AttentionInputs& inputs,
               .outputs = {{"output", call.output},
                           {"row_max", Value::leaf(results.row_max)},
                           {"row_sum", Value::leaf(results.row_sum)}},
-              .attributes = {{"heads", s.heads},
-                             {"kv_heads", s.kv_heads},
-                             {"scale", static_cast<double>(inputs.scale)},
-                             {"softcap", static_cast<double>(inputs.softcap)},
-                             {"causal", inputs.causal},
-                             {"window", inputs.window},
-                             {"dropout", static_cast<double>(inputs.dropout.probability)}}};
+              .attributes = {
+                  {"heads", s.heads},
+                  {"kv_heads", s.kv_heads},
+                  {"scale", call.score_weights.defined() ? 1.0 : static_cast<double>(inputs.scale)},
+                  {"softcap", static_cast<double>(inputs.softcap)},
+                  {"causal", inputs.causal},
+                  {"window", inputs.window},
+                  {"dropout", static_cast<double>(inputs.dropout.probability)}}};
   add_masks(made, inputs);
   add_input(made, "bias", call.options.bias);
   add_position_bias(made, inputs, call.options.position_bias);

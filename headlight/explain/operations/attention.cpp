@@ -119,12 +119,20 @@ Axis put_heads(TraceBuilder& builder, const RecordedStep& step, const char* role
   return tokens;
 }
 
-// A mask, bias or gate of the run as a tensor of its own, with all four axes.
+// Truth as 1 and 0.
+Tensor as_numbers(const Tensor& x) {
+  const Tensor adjacent = x.contiguous();
+  if (x.dtype() != tensor::DType::boolean) return adjacent;
+  std::vector<float> numbers(adjacent.data<bool>(), adjacent.data<bool>() + adjacent.elements());
+  return Tensor::of(x.shape(), numbers);
+}
+
+// A mask or bias of the run as a tensor of its own, with all four axes.
 void put_option(TraceBuilder& builder, const RecordedStep& step, const char* role,
                 const std::string& name, const AttentionRun& run) {
   const Recording::Input* input = step.input(role);
   if (input == nullptr) return;
-  const Tensor numbers = input->value.data().contiguous();
+  const Tensor numbers = as_numbers(input->value.data());
   std::vector<int64_t> sizes(numbers.shape().sizes().begin(), numbers.shape().sizes().end());
   if (sizes.size() == 2) sizes.insert(sizes.begin(), 1);
   if (sizes.size() == 3) sizes.insert(sizes.begin() + 1, 1);

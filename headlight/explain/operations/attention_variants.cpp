@@ -12,6 +12,14 @@ std::string attention_place(const Trace& /*trace*/, const TracedTensor& tensor) 
   return tensor.operation == "scores" ? place_of(tensor.name) : "";
 }
 
+tensor::Tensor as_truth(const tensor::Tensor& numbers) {
+  const tensor::Tensor truth =
+      tensor::Tensor::uninitialized(tensor::DType::boolean, numbers.shape());
+  std::transform(numbers.data<float>(), numbers.data<float>() + numbers.elements(),
+                 truth.data<bool>(), [](float number) { return number != 0; });
+  return truth;
+}
+
 // The masks and biases of the run, as its tensors tell.
 autograd::AttentionOptions options_of(const Trace& trace, const std::string& place) {
   const TracedTensor& masked = trace.at(place + ".masked_scores");
@@ -23,9 +31,9 @@ autograd::AttentionOptions options_of(const Trace& trace, const std::string& pla
         tensor::Tensor::of({1}, std::vector<int64_t>{static_cast<int64_t>(masked.number("past"))});
   }
   if (const std::string* name = masked.operand("keep_mask"))
-    options.keep_mask = trace.values(*name);
+    options.keep_mask = as_truth(trace.values(*name));
   if (const std::string* name = masked.operand("forbid_mask")) {
-    options.forbid_mask = trace.values(*name);
+    options.forbid_mask = as_truth(trace.values(*name));
   }
   if (const std::string* name = masked.operand("bias")) {
     options.bias = Value::leaf(trace.values(*name));
