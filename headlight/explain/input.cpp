@@ -126,18 +126,18 @@ std::string unknown_text(const std::vector<std::string>& words) {
 Input make_input(const models::Model& model, const text::Tokenizer& tokenizer,
                  const InputText& text) {
   Input input;
-  const models::Parts parts = model.parts();
-  if (parts.decoder.layers == nullptr) {
+  const models::Capabilities can = model.capabilities();
+  if (can.translates) {
+    read_pair(model, tokenizer, text, input);
+  } else if (can.continues_prompt) {
+    read_continuation(model, tokenizer, text, input);
+  } else {
     if (text.target) refuse_input("target", "the model has no decoder that could give one");
     const Ids ids =
         encoded(tokenizer, "text", text.text, {.special = text.special, .framed = true});
     check_length(model, "text", ids);
     input.batch.ids = row_of(ids);
     input.tokens = labels_of(tokenizer, ids);
-  } else if (parts.encoder.layers == nullptr) {
-    read_continuation(model, tokenizer, text, input);
-  } else {
-    read_pair(model, tokenizer, text, input);
   }
   for (int64_t id = 0; id < tokenizer.size(); ++id) {
     input.vocabulary.push_back(labels_of(tokenizer, {id}).front());

@@ -69,9 +69,9 @@ std::vector<Variant> add_variants(Trace& trace, const models::Model& model,
 
 const nn::TransformerBlock* VariantBuilder::block() const {
   const models::Parts parts = model_.parts();
-  for (const models::Parts::Stack& stack : {parts.encoder, parts.decoder}) {
-    if (stack.layers == nullptr) continue;
-    for (const nn::TransformerBlock& block : stack.layers->blocks()) {
+  for (const nn::TransformerStack* layers : {parts.encoder, parts.decoder}) {
+    if (layers == nullptr) continue;
+    for (const nn::TransformerBlock& block : layers->blocks()) {
       if (place_.starts_with(block.options().place + ".")) return &block;
     }
   }

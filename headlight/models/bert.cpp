@@ -119,15 +119,7 @@ void Bert::draw(uint64_t seed) {
 std::vector<nn::MultiHeadAttention*> Bert::attentions() { return layers_.attentions(); }
 
 Parts Bert::parts() const {
-  Parts parts{.encoder = {&embedding_, &layers_},
-              .segments = &segments_,
-              .embedding_norm = &embedding_norm_};
-  if (masked_words_) {
-    parts.output = &masked_words_->output;
-    parts.transform = &masked_words_->transform;
-    parts.transform_norm = &masked_words_->norm;
-  }
-  return parts;
+  return {.encoder = &layers_, .output = masked_words_ ? &masked_words_->output : nullptr};
 }
 
 Value Bert::forward(Context& context, const Batch& batch) const {

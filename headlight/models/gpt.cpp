@@ -146,9 +146,7 @@ bool Gpt::ignores(const std::string& name, const Tensor& tensor) const {
 
 std::vector<nn::MultiHeadAttention*> Gpt::attentions() { return decoder_.layers.attentions(); }
 
-Parts Gpt::parts() const {
-  return {.decoder = {&decoder_.embedding, &decoder_.layers}, .output = &decoder_.output};
-}
+Parts Gpt::parts() const { return {.decoder = &decoder_.layers, .output = &decoder_.output}; }
 
 // As nanoGPT: what is added to the residual stream starts smaller the more layers add to it.
 void Gpt::draw(uint64_t seed) {

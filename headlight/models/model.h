@@ -22,7 +22,7 @@ struct Batch {
   Tensor lens = {};         // i64 (B,)
   Tensor source_ids = {};   // i64 (B, S): what an encoder-decoder translates; others have none
   Tensor source_lens = {};  // i64 (B,)
-  Tensor segments = {};     // i64 (B, T): BERT's; absent: all 0
+  Tensor segments = {};     // i64 (B, T): which text an id belongs to; absent: all 0
   Tensor targets = {};      // i64 (B, T): the right ids, for loss(); -1 does not count
 };
 
@@ -45,19 +45,9 @@ struct Capabilities {
 // What a model is made of, for those who look inside. Pointers are the model's; absent parts are
 // null.
 struct Parts {
-  struct Stack {
-    const nn::SequenceEmbedding* embedding = nullptr;
-    const nn::TransformerStack* layers = nullptr;
-  };
-  Stack encoder = {};
-  Stack decoder = {};
+  const nn::TransformerStack* encoder = nullptr;
+  const nn::TransformerStack* decoder = nullptr;
   const nn::OutputLayer* output = nullptr;
-  // BERT's own: what is added to embeddings, the norm after them, and the layer and norm before the
-  // output.
-  const nn::Embedding* segments = nullptr;
-  const nn::Norm* embedding_norm = nullptr;
-  const nn::Linear* transform = nullptr;
-  const nn::Norm* transform_norm = nullptr;
 };
 
 class Model {

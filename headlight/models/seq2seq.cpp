@@ -183,9 +183,7 @@ std::vector<nn::MultiHeadAttention*> Seq2Seq::attentions() {
 }
 
 Parts Seq2Seq::parts() const {
-  return {.encoder = {&encoder_embedding_, &encoder_},
-          .decoder = {&decoder_.embedding, &decoder_.layers},
-          .output = &decoder_.output};
+  return {.encoder = &encoder_, .decoder = &decoder_.layers, .output = &decoder_.output};
 }
 
 Value Seq2Seq::encode(Context& context, const Tensor& source_ids, const Tensor& source_lens) const {

@@ -70,8 +70,8 @@ void check_layers(const Explaining& work) {
 
 int64_t layer_count(const models::Model& model) {
   const models::Parts parts = model.parts();
-  const auto& stack = parts.decoder.layers != nullptr ? parts.decoder : parts.encoder;
-  return static_cast<int64_t>(stack.layers->blocks().size());
+  const nn::TransformerStack* layers = parts.decoder != nullptr ? parts.decoder : parts.encoder;
+  return static_cast<int64_t>(layers->blocks().size());
 }
 
 std::set<int64_t> layers_shown(const Explaining& work) {

@@ -100,7 +100,9 @@ class BlockModel : public models::Model {
   }
 
   std::string_view type() const override { return "of-blocks"; }
-  models::Capabilities capabilities() const override { return {}; }
+  models::Capabilities capabilities() const override {
+    return {.continues_prompt = !encoder_.has_value(), .translates = encoder_.has_value()};
+  }
   io::Json config() const override { return io::Json::Object{}; }
   int64_t vocab_size() const override { return kVocabulary; }
   int64_t hidden_width() const override { return kWidth; }
@@ -122,10 +124,9 @@ class BlockModel : public models::Model {
   void draw(uint64_t seed) override { draw_normal(parameters(), seed, 0.3F); }
   std::vector<MultiHeadAttention*> attentions() override { return decoder_.layers.attentions(); }
   models::Parts parts() const override {
-    models::Parts parts{.decoder = {&decoder_.embedding, &decoder_.layers},
-                        .output = &decoder_.output};
-    if (encoder_) parts.encoder = {&*encoder_embedding_, &*encoder_};
-    return parts;
+    return {.encoder = encoder_ ? &*encoder_ : nullptr,
+            .decoder = &decoder_.layers,
+            .output = &decoder_.output};
   }
 
   using Model::loss;
