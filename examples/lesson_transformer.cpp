@@ -40,7 +40,7 @@ int main() {
     optimizer.step(context.execution(), optim::learning_rate_at(recipe.schedule, step));
     optimizer.clear_gradients();
     if (step % 100 == 0) {
-      std::printf("step %3d  loss %.4f\n", static_cast<int>(step), *loss.data().data<float>());
+      std::printf("step %3d  loss %.4f\n", static_cast<int>(step), loss.item());
     }
   }
   const std::string said = continuation(threads, worked, pair.source);

@@ -196,7 +196,7 @@ ForwardResult run_forward(base::ThreadPool& threads, const ForwardOptions& optio
   }
   if (options.targets) {
     const Value loss = model.loss(context, output, inputs.batch.targets, 0);
-    result.loss = *loss.data().data<float>();
+    result.loss = loss.item();
     if (options.grads) {
       tape.backward(context, loss);
       result.gradients = gradients_of(model);

@@ -81,6 +81,13 @@ Value Value::leaf(tensor::Tensor data, bool requires_grad) {
   return Value(std::move(data), std::move(gradient));
 }
 
+float Value::item() const {
+  check_type("item", "", data_, tensor::DType::f32);
+  if (data_.elements() != 1)
+    refuse("item", "", "shape is " + shape().text() + ", one element is needed");
+  return *data_.data<float>();
+}
+
 Value Value::viewed(const TensorView& view) const {
   tensor::Tensor data = view(data_);
   std::shared_ptr<Gradient> gradient;

@@ -62,6 +62,8 @@ class Value {
   const tensor::Shape& shape() const noexcept { return data_.shape(); }
   int rank() const noexcept { return data_.rank(); }
   int64_t size(int axis) const noexcept { return data_.size(axis); }
+  // The number of a Value of one element, such as a loss; Error(bad_input) for any other.
+  float item() const;
   bool requires_grad() const noexcept { return gradient_ != nullptr; }
 
   // What the backward passes since the last clear_grad() have added up; not defined when nothing

@@ -97,7 +97,7 @@ class Walk {
     update();
     tensor::Arena arena;
     autograd::Context context{.threads = trace_.threads(), .arena = arena};
-    result_.new_loss = model_.loss(context, trace_.input().batch).data().data<float>()[0];
+    result_.new_loss = model_.loss(context, trace_.input().batch).item();
     return std::move(result_);
   }
 
@@ -144,7 +144,7 @@ class Walk {
     autograd::Context context{
         .threads = trace_.threads(), .arena = arena, .tape = &tape, .observer = &recording};
     const autograd::Value loss = model_.loss(context, trace_.input().batch);
-    result_.loss = loss.data().data<float>()[0];
+    result_.loss = loss.item();
     tape.backward(context, loss);
 
     const Tensor logits = copy_of(result_.error);

@@ -28,7 +28,7 @@ double loss_of(const Explaining& work) {
   tensor::Arena arena;
   autograd::Context context{.threads = work.threads, .arena = arena};
   const models::Model& model = work.subject.model();
-  return static_cast<double>(*model.loss(context, work.subject.input.batch).data().data<float>());
+  return static_cast<double>(model.loss(context, work.subject.input.batch).item());
 }
 
 bool names_variant(const ExplainRequest& request) {

@@ -75,7 +75,7 @@ kernels::ParameterUpdate Optimizer::update_of(const Slot& slot, const Tensor& gr
           .second_moment = second ? second->value().data().data<float>() : nullptr,
           .count = gradient.elements(),
           .weight_decay = slot.weight_decay,
-          .step = slot.step->value().data().data<float>()[0] + 1.0};
+          .step = slot.step->value().item() + 1.0};
 }
 
 double Optimizer::step(const kernels::Execution& execution, double learning_rate) {

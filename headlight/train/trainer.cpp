@@ -40,7 +40,7 @@ Trainer::Learned Trainer::learn(int64_t number) {
                             .training = true};
   const autograd::Value mean = model_.loss(context, batch, options_.label_smoothing);
   tape.backward(context, mean, tensor::Tensor::of(mean.shape(), {share}));
-  return {static_cast<double>(mean.data().data<float>()[0]), tokens_read(batch)};
+  return {static_cast<double>(mean.item()), tokens_read(batch)};
 }
 
 StepResult Trainer::step() {
@@ -101,7 +101,7 @@ double validation_loss(base::ThreadPool& threads, tensor::Arena& arena, const mo
     autograd::Context context{.threads = threads, .arena = arena};
     const int64_t targets = counted_targets(batch);
     const autograd::Value mean = model.loss(context, batch);
-    sum += static_cast<double>(mean.data().data<float>()[0]) * static_cast<double>(targets);
+    sum += static_cast<double>(mean.item()) * static_cast<double>(targets);
     count += targets;
   }
   return count == 0 ? 0 : sum / static_cast<double>(count);

@@ -25,6 +25,17 @@ Tensor integers(const Shape& shape, const std::vector<int64_t>& values) {
 }
 Value halves(const Shape& shape) { return Value::leaf(Tensor::zeros(DType::f16, shape)); }
 
+TEST_F(Refusal, of_the_item_of_a_value_names_its_shape) {
+  EXPECT_EQ(Value::leaf(Tensor::of({}, {2.5F})).item(), 2.5F);
+  EXPECT_EQ(Value::leaf(Tensor::of({1, 1}, {-1.0F})).item(), -1.0F);
+  const Tensor three = Tensor::of({3}, {1, 2, 3});
+  EXPECT_EQ(Value::leaf(three.slice(0, 2, 1)).item(), 3);
+  EXPECT_EQ(error_of([] { zeros({2, 3}).item(); }), "item: shape is [2, 3], one element is needed");
+  EXPECT_EQ(error_of([] { zeros({0}).item(); }), "item: shape is [0], one element is needed");
+  EXPECT_EQ(error_of([] { Value().item(); }), "item: is missing");
+  EXPECT_EQ(error_of([] { halves({}).item(); }), "item: is float16, float32 is needed");
+}
+
 TEST_F(Refusal, of_linear_names_weight_bias_and_packing) {
   const Value x = zeros({4, 3});
   const Value weight = zeros({5, 3});

@@ -58,7 +58,7 @@ TEST_P(GoldenModel, has_the_logits) { expect_logits(*model_); }
 TEST_P(GoldenModel, has_the_loss_and_every_gradient) {
   Context context = recording_context();
   const Value loss = model_->loss(context, batch_);
-  EXPECT_NEAR(*loss.data().data<float>(), *golden_.at("out.loss").data<float>(), 1e-5);
+  EXPECT_NEAR(loss.item(), *golden_.at("out.loss").data<float>(), 1e-5);
   tape_.backward(context, loss);
   const nn::StateDict expected = under(golden_, "grad.");
   float most = 0;
@@ -81,7 +81,7 @@ TEST_P(GoldenModel, goes_down_the_same_ten_steps_of_adamw) {
     Context context = recording_context();
     context.training = true;
     const Value loss = model_->loss(context, batch_);
-    EXPECT_NEAR(*loss.data().data<float>(), expected[step], kLossTolerance) << "step " << step;
+    EXPECT_NEAR(loss.item(), expected[step], kLossTolerance) << "step " << step;
     tape_.backward(context, loss);
     optimizer.step(context.execution());
     optimizer.clear_gradients();

@@ -59,7 +59,7 @@ TEST_F(ModelTest, dropout_depends_on_seed_and_step_and_only_on_them) {
     Context context = inference_context();
     context.training = training;
     context.random.step = step;
-    return *model.loss(context, batch).data().data<float>();
+    return model.loss(context, batch).item();
   };
   EXPECT_EQ(loss(true, 1), loss(true, 1));
   EXPECT_NE(loss(true, 1), loss(true, 2));
@@ -81,7 +81,7 @@ TEST_F(ModelTest, a_bias_of_the_output_layer_changes_the_way_of_the_loss_but_not
                     .targets = integers({2, 5}, {3, 4, -1, 6, 7, 1, -1, -1, 2, 0})};
   const auto loss = [&](const Model& model) {
     Context context = inference_context();
-    return *model.loss(context, batch, 0.1F).data().data<float>();
+    return model.loss(context, batch, 0.1F).item();
   };
   EXPECT_NEAR(loss(plain), loss(biased), 1e-6);
 }

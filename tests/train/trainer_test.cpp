@@ -135,7 +135,7 @@ TEST(TrainerTest, takes_no_more_memory_between_evaluations_either) {
 double loss_of(SmallRun& run, const models::Batch& batch) {
   tensor::Arena arena;
   autograd::Context context{.threads = run.threads, .arena = arena};
-  return static_cast<double>(run.model.loss(context, batch).data().data<float>()[0]);
+  return static_cast<double>(run.model.loss(context, batch).item());
 }
 
 TEST(ValidationLoss, weighs_every_target_the_same) {
