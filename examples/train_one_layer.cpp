@@ -1,9 +1,9 @@
-// Trains one attention layer to look back: what it gives at a word shall name the word before. Adam
-// is written out here. The loss falls.
-#include <cmath>
+// Trains one attention layer to look back: what it gives at a word shall name the word before. The
+// loss falls.
 #include <cstdio>
 
 #include "headlight/nn/nn.h"
+#include "headlight/optim/optim.h"
 
 using namespace headlight;
 
@@ -12,27 +12,6 @@ namespace {
 constexpr int64_t kWords = 8;
 constexpr int64_t kLength = 16;
 constexpr int64_t kWidth = 32;
-
-// One parameter and its running averages.
-struct Adam {
-  nn::ParameterHandle parameter;
-  std::vector<float> mean = std::vector<float>(size_t(parameter->shape().elements()));
-  std::vector<float> square = mean;
-
-  void step(int count) {
-    const tensor::Tensor gradient = parameter->grad();
-    float* number = parameter->change().data<float>();
-    const float mean_part = 1 - std::pow(0.9F, float(count));
-    const float square_part = 1 - std::pow(0.999F, float(count));
-    for (size_t i = 0; i < mean.size(); ++i) {
-      const float slope = gradient.data<float>()[i];
-      mean[i] = 0.9F * mean[i] + 0.1F * slope;
-      square[i] = 0.999F * square[i] + 0.001F * slope * slope;
-      number[i] -= 0.01F * (mean[i] / mean_part) / (std::sqrt(square[i] / square_part) + 1e-8F);
-    }
-    parameter->clear_grad();
-  }
-};
 
 }  // namespace
 
@@ -46,12 +25,13 @@ int main() {
   const nn::LearnedPositions positions("positions", kLength, kWidth);
   const nn::MultiHeadAttention attention({.query_width = kWidth, .heads = 4});
   const nn::Linear output("output", {.inputs = kWidth, .outputs = kWords});
-  std::vector<Adam> learners;
+  nn::Parameters all;
   for (const auto& parameters :
-       {words.parameters(), positions.parameters(), attention.parameters(), output.parameters()}) {
-    nn::draw_xavier_uniform(parameters, /*seed=*/1);
-    for (const auto& parameter : parameters) learners.push_back({parameter});
-  }
+       {words.parameters(), positions.parameters(), attention.parameters(), output.parameters()})
+    all.insert(all.end(), parameters.begin(), parameters.end());
+  nn::draw_xavier_uniform(all, /*seed=*/1);
+  optim::Optimizer optimizer(
+      all, {.kind = optim::OptimizerKind::adam, .learning_rate = 0.01, .weight_decay = 0});
 
   float first = 0;
   float last = 0;
@@ -70,9 +50,10 @@ int main() {
     const nn::Value loss =
         autograd::cross_entropy(context, y, tensor::Tensor::of({1, kLength}, targets));
     tape.backward(context, loss);
-    for (Adam& learner : learners) learner.step(step);
+    optimizer.step(context.execution());
+    optimizer.clear_gradients();
 
-    last = *loss.data().data<float>();
+    last = loss.item();
     if (step == 1) first = last;
     if (step % 40 == 0 || step == 1) std::printf("step %3d  loss %.4f\n", step, last);
   }
