@@ -6,7 +6,7 @@
 namespace headlight::explain {
 namespace {
 
-constexpr double kWeightedValuesLimit = 64e6;  // bytes, as in the command line's contract
+constexpr double kWeightedValuesLimit = 64e6;  // bytes that a trace holds of it
 constexpr int kMostShownAxes = 4;              // of other tensors
 
 io::Json::Array json_of(const std::vector<std::string>& words) {

@@ -26,8 +26,9 @@ struct Operand {
 inline constexpr std::string_view kGiven = "given";
 inline constexpr std::string_view kParameter = "parameter";
 
-// Everything but the numbers, which Trace::values gives. Names are public: those of the command
-// line's contract ("encoder.0.self.scores"), parameters those of the model's folder.
+// Everything but the numbers, which Trace::values gives. Names are public, the same in the
+// library, on the command line and in files ("encoder.0.self.scores"); parameters have those of
+// the model's folder.
 //
 // Keys are short and stable: `formula` names the operation in its place ("attention.scores",
 // "norm.mean") and, where there is more than one, the form it had ("ffn.hidden.bias",

@@ -1,4 +1,4 @@
-// Additive scoring (R5): score(i, j) = sum_h w_v[h] * tanh(query[i][h] + key[j][h]) on already
+// Additive scoring: score(i, j) = sum_h w_v[h] * tanh(query[i][h] + key[j][h]) on already
 // projected queries and keys. One head.
 #pragma once
 

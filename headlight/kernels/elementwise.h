@@ -37,9 +37,10 @@ void embedding_forward(const Execution& execution, tensor::ConstMatrixView table
 void embedding_backward(const Execution& execution, const int64_t* ids, tensor::ConstMatrixView dy,
                         tensor::MatrixView d_table);
 
-// Sinusoidal positions (R14): row r is for position first + r. Interleaved: columns 2i, 2i+1 are
-// sin, cos of pos / base^(i / divisor); halves: the first half sin, the second cos. divisor is cols
-// / 2, or cols / 2 - 1 with `half_minus_one`.
+// Sinusoidal positions: row r is for position p = first + r.
+//   interleaved:  columns 2i and 2i + 1 are sine and cosine of p / base^(i / divisor)
+//   halves:       the first half of a row is the sines, the second the cosines
+// The divisor is cols / 2, or cols / 2 - 1 with `half_minus_one`.
 struct SinusoidOptions {
   int64_t first = 0;
   double base = 10000;

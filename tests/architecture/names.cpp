@@ -50,7 +50,7 @@ Findings check_model_types(const Sources& sources, const std::vector<std::string
 }
 
 // Above the engine only explain/operations knows the insides of operations. Lessons show numbers of
-// runs of their own, and the command line's contract has a limit for one tensor.
+// runs of their own, and a trace file has a limit for one tensor.
 Findings check_fine_steps(const Sources& sources) {
   constexpr const char* kSteps =
       "[\"'`](\\w+\\.)*\\.?(scaled_scores|capped_scores|masked_scores|row_max|row_sum|weighted_"

@@ -1,4 +1,4 @@
-// NamedTrace: what a run shows under the names of the command line's contract.
+// NamedTrace: what a run shows under the public names of tensors.
 #pragma once
 
 #include <set>

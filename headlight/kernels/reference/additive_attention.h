@@ -1,4 +1,4 @@
-// Additive scoring (R5): score(i, j) = sum over d of w[d] * tanh(query[i][d] + key[j][d]). All else
+// Additive scoring: score(i, j) = sum over d of w[d] * tanh(query[i][d] + key[j][d]). All else
 // is attention's, with one head.
 #pragma once
 

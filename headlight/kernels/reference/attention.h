@@ -1,4 +1,4 @@
-// Attention as the formulas have it (R1-R5, R9, R11), on plain arrays: the readable definition and
+// Attention as the formulas have it, on plain arrays: the readable definition and
 // the tests' oracle. Legend: b sequence, h query head, g its key/value head, i query, j key, d key
 // column, e value column.
 #pragma once
