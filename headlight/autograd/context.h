@@ -25,8 +25,9 @@ struct Statistics {
   int64_t scores_reconstructed = 0;  // scores computed again for an observer
 };
 
-// Made with designated initialisers: Context context{.threads = pool, .arena = arena, .tape =
-// &tape}. What it points to is the caller's and outlives it. One thread uses a Context at a time.
+// Made with designated initialisers:
+//   Context context{.threads = pool, .arena = arena, .tape = &tape};
+// What it points to is the caller's and outlives it. One thread uses a Context at a time.
 struct Context {
   base::ThreadPool& threads;
   tensor::Arena& arena;

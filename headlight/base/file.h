@@ -27,9 +27,9 @@ struct FileStatus {
   unsigned permissions = 0;  // the lowest nine bits of the mode
 };
 
-// The operating system's own operations, one call each and nothing more. Each gives its result (>=
-// 0) or a negative errno, and does what POSIX says of the call it is named after; short reads and
-// writes included. A test derives from it and overrides.
+// The operating system's own operations, one call each and nothing more. Each gives its result, 0
+// or more, or a negative errno, and does what POSIX says of the call it is named after; short reads
+// and writes included. A test derives from it and overrides.
 class FileSystem {
  public:
   FileSystem() = default;

@@ -48,13 +48,13 @@ class GeneratedTask {
   text::Tokenizer tokenizer_;
 };
 
-// copy: ten numbers, the same again; 11 tokens: <pad>, <start>, <end> and the numbers 1 to 8. (In
-// the annotated transformer there is no end, and the first of the ten is the start.)
-// reverse: 1 to 25 numbers of 0 to 49, every length as likely, from the last to the first; held
-// out, as for copy, is about one sequence in 97, chosen by a hash.
-// numbers: number words of four languages, letter by letter, to digits; every language and every
-// number of digits is as likely; held out is n % 97 == 13.
-// Throws Error(usage) for another name.
+// The task of this name; Error(usage) for another one.
+// - copy: ten numbers, the same again; 11 tokens: <pad>, <start>, <end> and the numbers 1 to 8. (In
+//   the annotated transformer there is no end, and the first of the ten is the start.)
+// - reverse: 1 to 25 numbers of 0 to 49, every length as likely, from the last to the first; held
+//   out, as for copy, is about one sequence in 97, chosen by a hash.
+// - numbers: number words of four languages, letter by letter, to digits; every language and every
+//   number of digits is as likely; held out is n % 97 == 13.
 std::unique_ptr<GeneratedTask> generated_task(std::string_view name);
 
 }  // namespace headlight::data

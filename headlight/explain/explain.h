@@ -1,7 +1,7 @@
 // Door of explain: a run of a model as data. Every tensor with the operation and the operands that
 // made it, the terms of every cell, the variants where texts disagree, and the way back from an
-// error to a changed weight. What is drawn from it, and in
-// which language, is the caller's: texts and formulas are named by keys.
+// error to a changed weight. What is drawn from it, and in which language, is the caller's: texts
+// and formulas are named by keys.
 //
 //   const explain::Input input = explain::make_input(model, tokenizer, {.text = "...", ...});
 //   explain::Trace trace = explain::trace_model(threads, model, input);

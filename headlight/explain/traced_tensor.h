@@ -32,9 +32,9 @@ inline constexpr std::string_view kParameter = "parameter";
 //
 // Keys are short and stable: `formula` names the operation in its place ("attention.scores",
 // "norm.mean") and, where there is more than one, the form it had ("ffn.hidden.bias",
-// "attention.scale.width"); it is the same for all layers, heads, encoder and decoder. `text`
-// says what a reader is told ("encoder.self.scores", "decoder.cross.query"): the name without its
-// layer. Tensors of one place with the same `row` are shown side by side.
+// "attention.scale.width"); it is the same for all layers, heads, encoder and decoder. `text` says
+// what a reader is told ("encoder.self.scores", "decoder.cross.query"): the name without its layer.
+// Tensors of one place with the same `row` are shown side by side.
 struct TracedTensor {
   std::string name;
   std::string operation = std::string(kGiven);  // a name of the operation table
@@ -45,9 +45,9 @@ struct TracedTensor {
   std::string formula = {};
   std::string text = {};
   int row = 0;
-  bool is_attention =
-      false;                // how much each query looks at each key: (B, H, T, S), rows add up to 1
-  bool shows_mask = false;  // what stands before and after a mask that hides what comes later
+  // How much each query looks at each key: (B, H, T, S), rows add up to 1.
+  bool is_attention = false;
+  bool shows_mask = false;   // what stands before and after a mask that hides what comes later
   std::string variant = {};  // the key of the variant it belongs to; empty: the run itself
 
   bool is_parameter() const { return operation == kParameter; }

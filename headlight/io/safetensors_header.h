@@ -11,13 +11,12 @@ inline constexpr const char* kMetadataName = "__metadata__";
 
 struct SafetensorsHeader {
   Metadata metadata;
-  std::vector<Safetensors::Entry>
-      entries;  // offsets count from the header's end; in the header's order
+  // In the header's order; offsets count from its end.
+  std::vector<Safetensors::Entry> entries;
 };
 
 // Checks each entry for itself: fields, dtype, shape, and that its range has the bytes they need.
-// `path` is for errors.
-// More than `limit` tensors, or entries of metadata, are refused.
+// More than `limit` tensors, or entries of metadata, are refused. `path` is for errors.
 SafetensorsHeader parse_safetensors_header(std::string_view text, const std::string& path,
                                            size_t limit = kMaxSafetensorsEntries);
 

@@ -14,8 +14,8 @@ namespace headlight::kernels {
 struct AttentionShape {
   int64_t batch = 0;
   int64_t heads = 0;  // query heads
-  int64_t kv_heads =
-      0;  // heads % kv_heads == 0; query head h reads key/value head h / (heads / kv_heads)
+  // heads % kv_heads == 0; query head h reads key/value head h / (heads / kv_heads).
+  int64_t kv_heads = 0;
   int64_t queries = 0;      // T
   int64_t keys = 0;         // S
   int64_t key_width = 0;    // D
@@ -29,8 +29,8 @@ struct AttentionMask {
   const int64_t* past = nullptr;        // (batch,), may be negative; absent: 0
   const int64_t* valid_lens = nullptr;  // (batch,) or (batch, queries): keys j < length, 0 to keys
   bool valid_lens_per_query = false;
-  const int64_t* query_lens =
-      nullptr;  // (batch,): rows from this one on are padding; they give zeros and cost nothing
+  // (batch,): rows from this one on are padding; they give zeros and cost nothing.
+  const int64_t* query_lens = nullptr;
   tensor::Broadcast<const bool> keep;    // true: may attend
   tensor::Broadcast<const bool> forbid;  // true: may not
   tensor::Broadcast<const float> bias;   // added after scale and cap; -infinity hides
@@ -62,8 +62,8 @@ int64_t position_bucket(const PositionBias& bias, int64_t relative);
 struct AttentionDropout {
   float probability = 0;
   uint64_t key = 0;  // from seed, step and layer
-  const int64_t* sequences =
-      nullptr;  // (batch,) numbers of the sequences; absent: their place in the batch
+  // (batch,) numbers of the sequences; absent: their place in the batch.
+  const int64_t* sequences = nullptr;
 };
 
 // The softmax goes over the keys in tiles of kKeyTile.

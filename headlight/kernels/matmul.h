@@ -12,8 +12,8 @@ namespace headlight::kernels {
 struct Epilogue {
   bool accumulate = false;      // the chain starts at what c holds instead of at zero
   const float* bias = nullptr;  // (cols,) added to each row
-  float* before_activation =
-      nullptr;  // when set, the value before the activation is stored here too, laid out as c
+  // When set, the value before the activation is stored here too, laid out as c.
+  float* before_activation = nullptr;
   Activation activation = Activation::none;
 };
 

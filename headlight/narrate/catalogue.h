@@ -1,5 +1,5 @@
-// Catalogue: what a reader is told, in a language. Everything that is drawn
-// (terminal, pages) takes its words from here.
+// Catalogue: what a reader is told, in a language. Everything that is drawn (terminal, pages) takes
+// its words from here.
 #pragma once
 
 #include <functional>

@@ -5,9 +5,10 @@
 
 namespace headlight::nn {
 
-// Plain: second(activation(first(x))). Gated, when `gate` has a name: second(activation(gate(x)) *
-// first(x)); where the gate has the first layer's name, they are one layer of 2 * hidden outputs,
-// the gate's before the others.
+//   plain:                         second(activation(first(x)))
+//   gated, when `gate` has a name: second(activation(gate(x)) * first(x))
+// Where the gate has the first layer's name, they are one layer of 2 * hidden outputs, the gate's
+// before the others.
 struct FeedForwardOptions {
   int64_t width = 0;
   int64_t hidden = 0;

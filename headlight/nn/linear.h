@@ -25,8 +25,8 @@ class Linear {
  public:
   // Parameters "<name>.weight" and "<name>.bias". The bias starts at zero.
   Linear(const std::string& name, const LinearOptions& options);
-  // Of parameters that others use too (tied weights, fused projections): outputs [begin, begin +
-  // outputs) of each. `bias` may be null.
+  // Of parameters that others use too (tied weights, fused projections): `outputs` outputs of each
+  // from `begin` on. `bias` may be null.
   struct Part {
     ParameterHandle weight = {};
     int64_t weight_begin = 0;

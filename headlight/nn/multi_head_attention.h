@@ -26,9 +26,8 @@ class MultiHeadAttention {
  public:
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
 
-  const MultiHeadAttentionOptions& options() const noexcept {
-    return options_;
-  }  // defaults filled in
+  // With the defaults filled in.
+  const MultiHeadAttentionOptions& options() const noexcept { return options_; }
   const Parameters& parameters() const noexcept { return parameters_; }
   // The projections of query, key and value, and the one of the merged heads (null: none).
   const std::vector<Linear>& input_layers() const noexcept { return inputs_; }

@@ -31,7 +31,8 @@ class TrainRun {
 
   const TrainSettings& settings() const noexcept { return settings_; }
 
-  // In this order, each once.
+  // The three that follow are called in this order, each once.
+  //
   // Writes what is known before the first step: run.json, by which the folder is known, and the
   // tokenizer.
   void begin_folder();

@@ -37,8 +37,8 @@ class Shape {
 
   Shape() = default;
   Shape(std::initializer_list<int64_t> sizes) : Shape(std::span(sizes.begin(), sizes.size())) {}
-  explicit Shape(std::span<const int64_t>
-                     sizes);  // throws Error on rank > 8, a negative size or an overflowing product
+  // Throws Error on rank > 8, a negative size or an overflowing product.
+  explicit Shape(std::span<const int64_t> sizes);
 
   int rank() const noexcept { return rank_; }
   // Negative indices count from the end. The index must be in range.

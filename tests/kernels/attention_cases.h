@@ -69,8 +69,8 @@ struct ReferenceRun {
   kernels::reference::AttentionResult<double> forward;
   kernels::reference::AttentionGradient<double> backward;
   std::vector<double> d_bias, d_gates;  // summed over the axes along which they are repeated
-  double summed =
-      0;  // sizes of the terms of these sums, added up: what their rounding is measured by
+  // Sizes of the terms of these sums, added up: what their rounding is measured by.
+  double summed = 0;
   std::vector<double> d_score_weights, d_positions;
 };
 ReferenceRun run_reference(const AttentionCase& given);

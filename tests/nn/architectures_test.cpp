@@ -253,8 +253,8 @@ Design with_buckets() {
   return design;
 }
 
-// A window in every second layer, norms on queries and keys, norms before and after, soft cap, 1 +
-// w.
+// A window in every second layer, norms on queries and keys, norms before and after with
+// 1 + weight, soft cap.
 Design with_windows() {
   Design design;
   for (int layer = 0; layer < 2; ++layer) {

@@ -19,8 +19,8 @@ struct AttendInputs {
   autograd::Value key;
   autograd::Value value;
   int rank = 0;  // of all three as they were given; 2 is (T, C)
-  autograd::AttentionOptions
-      call;                 // masks, lengths, scale, bias, gates; heads where there are no weights
+  // Masks, lengths, scale, bias, gates; heads where there are no weights.
+  autograd::AttentionOptions call;
   tensor::Tensor grad_out;  // in the rank of the query as it was given
   nn::StateDict state;      // the tensors under `prefix`
   std::string prefix;

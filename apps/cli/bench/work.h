@@ -12,8 +12,8 @@ namespace headlight::cli {
 
 // One piece of work on numbers of its own, which are made when it is.
 struct Work {
-  double operations =
-      0;  // useful ones: causal attention counts half the square, a backward twice its forward
+  // Useful ones: causal attention counts half the square, a backward twice its forward.
+  double operations = 0;
   double bytes = 0;  // not 0: reading them is the bottleneck, and what the share is of
   std::function<void()> run;
 };

@@ -19,8 +19,8 @@ struct AdditiveAttentionNode : Node {
   Tensor score_weights;
   std::shared_ptr<Gradient> d_score_weights;
 
-  // t = tanh(q_i + k_j), s_ij = v . t, ds as in attention:  dv += sum ds_ij t;
-  // dq_i += sum over j of ds_ij v (1 - t^2);  dk_j the same over i.
+  // With t = tanh(q_i + k_j), s_ij = v . t, and ds as in attention:
+  //   dv += sum of ds_ij t;  dq_i += sum over j of ds_ij v (1 - t^2);  dk_j the same over i
   void backward(Context& context) override {
     AttentionGradientMemory memory(context, inputs, targets);
     kernels::additive_attention_backward(

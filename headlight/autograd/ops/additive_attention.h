@@ -1,5 +1,5 @@
-// additive_attention: one head, score(i, j) = sum_h score_weights[h] * tanh(query[i][h] +
-// key[j][h]); no scale.
+// additive_attention: one head, no scale, and
+//   score(i, j) = sum_h score_weights[h] * tanh(query[i][h] + key[j][h])
 #pragma once
 
 #include "headlight/autograd/ops/attention.h"

@@ -15,9 +15,10 @@ struct AttentionNode : Node {
   AttentionTargets targets;
 
   // With weights w, gate g, O the ungated output and dO the gradient of the gated one:
-  // dV += w^T g dO;  ds = w * (g dO V^T - g sum(dO * O));  dbias += ds;  dslope -= ds |relative| or
-  // dtable[bucket] += ds;  through cap and scale, dQ += ds' K and dK += ds'^T Q;
-  // dg += sum(dO * O). The weights are computed again, tile by tile.
+  //   dV += w^T g dO;  dg += sum(dO * O);  ds = w * (g dO V^T - g sum(dO * O))
+  //   dbias += ds;  dslope -= ds |relative|, or dtable[bucket] += ds
+  //   dQ += ds' K;  dK += ds'^T Q, with ds' the gradient before cap and scale
+  // The weights are computed again, tile by tile.
   void backward(Context& context) override {
     AttentionGradientMemory memory(context, inputs, targets);
     kernels::attention_backward(context.execution(), inputs.problem(),

@@ -53,9 +53,10 @@ struct Normalization : NormalizedRows {
   const float* bias_data() const { return bias.defined() ? bias.data<float>() : nullptr; }
   kernels::LayerNormOutputs outputs(const tensor::Tensor& y, int64_t head = 0) const;
   void run(Context& context, const tensor::Tensor& y) const;
-  // n = (rows - mean) / deviation, y = n * weight + bias, g = dy * weight:
-  // drows += (g - mean(g) - n * mean(g * n)) / deviation;  dweight += sum of dy * n;
-  // dbias += sum of dy. Without d_rows, only the last two.
+  // With n = (rows - mean) / deviation, y = n * weight + bias, g = dy * weight:
+  //   drows += (g - mean(g) - n * mean(g * n)) / deviation
+  //   dweight += sum of dy * n;  dbias += sum of dy
+  // Without d_rows, only the last two.
   void add_gradients(Context& context, const tensor::Tensor& dy,
                      const tensor::Tensor& d_rows) const;
   void observe_at(Context& context, std::string_view place, const tensor::Tensor& y) const;
@@ -78,8 +79,8 @@ struct RmsNormalization : NormalizedRows {
   kernels::RmsNormWeight weight_data() const { return {weight.data<float>(), weight_offset}; }
   kernels::RmsNormOutputs outputs(const tensor::Tensor& y, int64_t head = 0) const;
   void run(Context& context, const tensor::Tensor& y) const;
-  // n = rows / root, y = n * (offset + weight), g = dy * (offset + weight):
-  // drows += (g - n * mean(g * n)) / root;  dweight += sum of dy * n.
+  // With n = rows / root, y = n * (offset + weight), g = dy * (offset + weight):
+  //   drows += (g - n * mean(g * n)) / root;  dweight += sum of dy * n
   void add_gradients(Context& context, const tensor::Tensor& dy,
                      const tensor::Tensor& d_rows) const;
   void observe_at(Context& context, std::string_view place, const tensor::Tensor& y) const;

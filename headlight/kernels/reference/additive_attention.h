@@ -1,5 +1,5 @@
-// Additive scoring: score(i, j) = sum over d of w[d] * tanh(query[i][d] + key[j][d]). All else
-// is attention's, with one head.
+// Additive scoring: score(i, j) = sum over d of w[d] * tanh(query[i][d] + key[j][d]). All else is
+// attention's, with one head.
 #pragma once
 
 #include <utility>

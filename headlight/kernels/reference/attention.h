@@ -1,5 +1,5 @@
-// Attention as the formulas have it, on plain arrays: the readable definition and
-// the tests' oracle. Legend: b sequence, h query head, g its key/value head, i query, j key, d key
+// Attention as the formulas have it, on plain arrays: the readable definition, and what tests
+// compare with. Legend: b sequence, h query head, g its key/value head, i query, j key, d key
 // column, e value column.
 #pragma once
 
@@ -183,8 +183,8 @@ struct AttentionGradient {
 };
 
 // With w the weights, f the dropout factors, g the gate, dO the gradient of the output:
-//   dgate = sum dO . O,  dV_j = sum_i g w_ij f_ij dO_i,  dw_ij = g f_ij dO_i . V_j,  dscore_ij =
-//   w_ij (dw_ij - sum_k w_ik dw_ik), which is the gradient of the biases too.
+//   dgate = sum dO . O,  dV_j = sum_i g w_ij f_ij dO_i,  dw_ij = g f_ij dO_i . V_j
+//   dscore_ij = w_ij (dw_ij - sum_k w_ik dw_ik), which is the gradient of the biases too
 // `back(b, h, i, j, dscore)` carries dscore on to the scoring function's own inputs.
 template <class T, class Back>
 AttentionGradient<T> attend_backward(const AttentionInputs<T>& in, const AttentionResult<T>& out,

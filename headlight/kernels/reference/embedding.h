@@ -22,8 +22,9 @@ void embedding_backward(const int64_t* ids, const T* dy, T* d_table, int64_t row
   }
 }
 
-// One number: row for position `position`, column `col` of `cols`. Pair i has the angle position /
-// base^(i / divisor); its sine stands before its cosine, or half a row before it.
+// One number: row for position `position`, column `col` of `cols`. Pair i has the angle
+//   position / base^(i / divisor)
+// and its sine stands before its cosine, or half a row before it.
 template <class T>
 T sinusoid(const SinusoidOptions& options, int64_t position, int64_t col, int64_t cols) {
   const int64_t sines = (cols + 1) / 2;

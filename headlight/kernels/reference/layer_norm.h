@@ -44,8 +44,10 @@ void residual_norm_forward(const T* x, const T* residual, T* sum, const T* weigh
   layer_norm_forward(sum, weight, bias, epsilon, rows, cols, result);
 }
 
-// With n the normalised row and g = dy * weight: dx = inverse_deviation * (g - mean(g) - n *
-// mean(g * n)), dweight = sum over rows of dy * n, dbias = sum over rows of dy. All are added to.
+// With n the normalised row and g = dy * weight:
+//   dx      += inverse_deviation * (g - mean(g) - n * mean(g * n))
+//   dweight += sum over rows of dy * n
+//   dbias   += sum over rows of dy
 template <class T>
 struct LayerNormGradient {
   T* x;

@@ -28,8 +28,9 @@ struct RmsNorm {
     }
   }
 
-  // With n = x * inverse_root and g = dy * (offset + weight): dx += inverse_root * (g - n *
-  // mean(g * n)), dweight += sum over rows of dy * n.
+  // With n = x * inverse_root and g = dy * (offset + weight):
+  //   dx      += inverse_root * (g - n * mean(g * n))
+  //   dweight += sum over rows of dy * n
   void backward(const T* x, const T* dy, T* dx, T* dweight, int64_t rows) const {
     for (int64_t r = 0; r < rows; ++r, x += cols, dy += cols, dx += cols) {
       const T inverse = inverse_root(x);

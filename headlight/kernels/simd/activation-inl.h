@@ -79,8 +79,9 @@ HWY_INLINE V activate(D d, Activation activation, V x) {
 }
 
 // f'(x); ReLU's is 0 at 0. With g(x) the gate, g'(x) = density(|x|) for both GELUs and SiLU, so
-// that f' = g + x * density. For the tanh form, density = 2 u' * (1 - g) * g = 2 u' * e / (1 +
-// e)^2; for SiLU it is e / (1 + e)^2.
+// that f' = g + x * density. The density is
+//   of the tanh form:  2 u' * (1 - g) * g = 2 u' * e / (1 + e)^2
+//   of SiLU:           e / (1 + e)^2
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V activation_slope(D d, Activation activation, V x) {
   namespace detail = activation_detail;

@@ -1,5 +1,5 @@
-// Additive scoring of a query row against a key tile: what additive attention's forward,
-// backward and observation share. Per-target header: include it inside foreach_target files only.
+// Additive scoring of a query row against a key tile: what additive attention's forward, backward
+// and observation share. Per-target header: include it inside foreach_target files only.
 #if defined(HEADLIGHT_KERNELS_SIMD_ADDITIVE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLIGHT_KERNELS_SIMD_ADDITIVE_INL_H_
 #undef HEADLIGHT_KERNELS_SIMD_ADDITIVE_INL_H_

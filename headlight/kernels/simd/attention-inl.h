@@ -39,8 +39,8 @@ HWY_INLINE void fetch_rows(const tensor::Heads<T>& heads, int64_t b, int64_t h, 
   }
 }
 
-// Copies rows, filling up with zeros to `padded` columns. Returns whether all numbers are finite: x
-// * 0 is 0 only then.
+// Copies rows, filling up with zeros to `padded` columns. Returns whether all numbers are finite:
+// only then is each of them times 0 again 0.
 HWY_INLINE bool copy_rows(const float* from, int64_t from_stride, int64_t rows, int64_t cols,
                           float* to, int64_t padded) {
   const FloatTag d;
