@@ -94,7 +94,7 @@ Tensor random_tensor(const tensor::Shape& shape, uint64_t seed) {
   Tensor result = Tensor::uninitialized(tensor::DType::f32, shape);
   const base::Random random(seed);
   for (int64_t i = 0; i < result.elements(); ++i)
-    result.data<float>()[i] = random.uniform(static_cast<uint64_t>(i)) - 0.5f;
+    result.mutable_data<float>()[i] = random.uniform(static_cast<uint64_t>(i)) - 0.5f;
   return result;
 }
 
@@ -113,9 +113,9 @@ const float* at(const ConstMatrixView& view, int64_t row, int64_t col) {
   return &view.at(row, col);
 }
 
-void openblas(base::ThreadPool& pool, const Shape& s, const Operands& o) {
+void openblas(base::ThreadPool& pool, const Shape& s, Operands& o) {
   const std::vector<Block> parts = blocks(s);
-  float* c = o.c.data<float>();
+  float* c = o.c.mutable_data<float>();
   pool.parallel_for(static_cast<int64_t>(parts.size()), [&](int64_t index, int) {
     const Block& part = parts[static_cast<size_t>(index)];
     const auto size = [](int64_t value) { return static_cast<int>(value); };
@@ -127,9 +127,9 @@ void openblas(base::ThreadPool& pool, const Shape& s, const Operands& o) {
   });
 }
 
-void onednn(base::ThreadPool& pool, const Shape& s, const Operands& o) {
+void onednn(base::ThreadPool& pool, const Shape& s, Operands& o) {
   const std::vector<Block> parts = blocks(s);
-  float* c = o.c.data<float>();
+  float* c = o.c.mutable_data<float>();
   pool.parallel_for(static_cast<int64_t>(parts.size()), [&](int64_t index, int) {
     const Block& part = parts[static_cast<size_t>(index)];
     omp_set_num_threads(1);
@@ -144,11 +144,11 @@ constexpr int kContenders = 4;
 // The best rate of each over interleaved rounds, as GFLOP/s and as a share of the highest limit met
 // so far.
 void compare(const Execution& execution, const Shape& s, int rounds, double& limit) {
-  const Operands o = operands(s);
+  Operands o = operands(s);
   const PackedMatrix packed(execution, o.b);
   const std::function<void()> contenders[kContenders] = {
-      [&] { kernels::matmul(execution, o.a, o.b, o.c.matrix()); },
-      [&] { kernels::matmul(execution, o.a, packed, o.c.matrix()); },
+      [&] { kernels::matmul(execution, o.a, o.b, o.c.mutable_matrix()); },
+      [&] { kernels::matmul(execution, o.a, packed, o.c.mutable_matrix()); },
       [&] { openblas(execution.threads, s, o); }, [&] { onednn(execution.threads, s, o); }};
   const double operations = 2.0 * static_cast<double>(s.m * s.k) * static_cast<double>(s.n);
   const int repeats = static_cast<int>(std::clamp(2e9 / operations, 1.0, 200.0));

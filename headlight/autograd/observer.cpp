@@ -18,7 +18,7 @@ void Observer::name(std::string_view /*place*/, const Value& /*value*/) {}
 tensor::Tensor copy_of(Context& context, const tensor::Tensor& x) {
   const tensor::Tensor adjacent = x.contiguous(context.arena);
   auto copy = tensor::Tensor::uninitialized(context.arena, x.dtype(), x.shape());
-  std::memcpy(copy.raw(), adjacent.raw(), adjacent.bytes());
+  std::memcpy(copy.mutable_raw(), adjacent.raw(), adjacent.bytes());
   return copy;
 }
 

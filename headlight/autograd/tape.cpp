@@ -48,7 +48,7 @@ void Tape::backward(Context& context, const Value& root, const tensor::Tensor& g
       refuse("backward", "root",
              "shape is " + root.shape().text() + ", only a single number needs no gradient");
     }
-    *root.gradient()->sum(context).data<float>() += 1;
+    *root.gradient()->sum(context).mutable_data<float>() += 1;
   }
   while (!nodes_.empty()) {
     // The node leaves the tape before it runs and is gone after it: with it go the tensors it saved

@@ -10,13 +10,13 @@ namespace headlight::autograd {
 namespace {
 
 // to += from. Views of some axes cannot be read as one matrix; then axis by axis.
-void add_to(Context& context, const tensor::Tensor& from, const tensor::Tensor& to) {
+void add_to(Context& context, const tensor::Tensor& from, tensor::Tensor to) {
   if (from.rank() == 0) {
-    *to.data<float>() += *from.data<float>();
+    *to.mutable_data<float>() += *from.data<float>();
     return;
   }
   if (is_matrix(from) && is_matrix(to)) {
-    kernels::add(context.execution(), 1, from.matrix(), to.matrix(), to.matrix());
+    kernels::add(context.execution(), 1, from.matrix(), to.matrix(), to.mutable_matrix());
     return;
   }
   int axis = 0;
@@ -96,10 +96,9 @@ Value Value::viewed(const TensorView& view) const {
 }
 
 tensor::Tensor zeros(Context& context, const tensor::Shape& shape) {
-  const tensor::Tensor result =
-      tensor::Tensor::uninitialized(context.arena, tensor::DType::f32, shape);
+  tensor::Tensor result = tensor::Tensor::uninitialized(context.arena, tensor::DType::f32, shape);
   const int64_t count = shape.elements();
-  kernels::clear(context.execution(), {result.data<float>(), 1, count, count, 1});
+  kernels::clear(context.execution(), {result.mutable_data<float>(), 1, count, count, 1});
   return result;
 }
 

@@ -21,8 +21,8 @@ LmBatch empty_batch(int64_t rows, int64_t length) {
 void fill_row(const TokenStream& tokens, int64_t first, int64_t length, int64_t row,
               LmBatch& batch) {
   const int64_t width = batch.ids.size(1);
-  int64_t* ids = batch.ids.data<int64_t>() + row * width;
-  int64_t* targets = batch.targets.data<int64_t>() + row * width;
+  int64_t* ids = batch.ids.mutable_data<int64_t>() + row * width;
+  int64_t* targets = batch.targets.mutable_data<int64_t>() + row * width;
   const size_t count = static_cast<size_t>(length);
   tokens.copy(first, {ids, count});
   tokens.copy(first + 1, {targets, count});

@@ -77,12 +77,12 @@ std::vector<PairIndices> shuffled_batches(const PairSet& pairs, int64_t batch_to
 // Rows of one width, filled with `filler` behind what is written.
 Tensor rows_of(int64_t rows, int64_t width, int64_t filler) {
   Tensor tensor = Tensor::uninitialized(DType::i64, {rows, width});
-  std::fill_n(tensor.data<int64_t>(), rows * width, filler);
+  std::fill_n(tensor.mutable_data<int64_t>(), rows * width, filler);
   return tensor;
 }
 
-void write_row(const std::vector<int64_t>& ids, int64_t row, int64_t offset, const Tensor& to) {
-  std::copy(ids.begin(), ids.end(), to.data<int64_t>() + row * to.size(1) + offset);
+void write_row(const std::vector<int64_t>& ids, int64_t row, int64_t offset, Tensor& to) {
+  std::copy(ids.begin(), ids.end(), to.mutable_data<int64_t>() + row * to.size(1) + offset);
 }
 
 }  // namespace
@@ -109,8 +109,8 @@ PairBatch make_batch(const PairSet& pairs, std::span<const int64_t> indices,
     write_row(target, row, 1, batch.input_ids);
     write_row(target, row, 0, batch.targets);
     write_row({ids.end}, row, length, batch.targets);
-    batch.source_lens.data<int64_t>()[row] = pairs.source_length(pair);
-    batch.target_lens.data<int64_t>()[row] = length + 1;
+    batch.source_lens.mutable_data<int64_t>()[row] = pairs.source_length(pair);
+    batch.target_lens.mutable_data<int64_t>()[row] = length + 1;
     batch.target_count += length + 1;
   }
   return batch;

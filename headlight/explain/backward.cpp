@@ -24,8 +24,8 @@ using tensor::Tensor;
 }
 
 Tensor copy_of(const Tensor& tensor) {
-  const Tensor copy = Tensor::uninitialized(tensor.dtype(), tensor.shape());
-  std::memcpy(copy.raw(), tensor.raw(), tensor.bytes());
+  Tensor copy = Tensor::uninitialized(tensor.dtype(), tensor.shape());
+  std::memcpy(copy.mutable_raw(), tensor.raw(), tensor.bytes());
   return copy;
 }
 
@@ -42,7 +42,7 @@ class ParameterRestorer {
   ParameterRestorer& operator=(const ParameterRestorer&) = delete;
   ~ParameterRestorer() {
     for (size_t i = 0; i < parameters_.size(); ++i) {
-      std::memcpy(parameters_[i]->change().raw(), numbers_[i].raw(), numbers_[i].bytes());
+      std::memcpy(parameters_[i]->change().mutable_raw(), numbers_[i].raw(), numbers_[i].bytes());
       parameters_[i]->clear_grad();
     }
   }
@@ -120,10 +120,10 @@ class Walk {
   // p - y of rows that have a target, and their number.
   void compare_with_targets() {
     const Tensor targets = trace_.input().batch.targets;
-    const Tensor error = copy_of(trace_.values("probabilities"));
+    Tensor error = copy_of(trace_.values("probabilities"));
     const int64_t width = error.size(-1);
     for (int64_t row = 0; row < targets.elements(); ++row) {
-      float* numbers = error.data<float>() + row * width;
+      float* numbers = error.mutable_data<float>() + row * width;
       const int64_t target = targets.data<int64_t>()[row];
       if (target < 0) {
         std::fill_n(numbers, width, 0.0F);
@@ -147,9 +147,9 @@ class Walk {
     result_.loss = loss.item();
     tape.backward(context, loss);
 
-    const Tensor logits = copy_of(result_.error);
+    Tensor logits = copy_of(result_.error);
     kernels::scale(context.execution(), 1 / static_cast<float>(result_.target_count),
-                   logits.matrix(), logits.matrix());
+                   logits.matrix(), logits.mutable_matrix());
     Gradients gradients(trace_, held_values(recording), logits);
     for (const std::string& name : path_to(trace_, result_.weight.name)) {
       const Tensor gradient = gradients.at(name);

@@ -55,9 +55,9 @@ Tensor Gradients::from_uses(const TracedTensor& tensor) {
       sum = part;
       continue;
     }
-    const Tensor both = Tensor::uninitialized(tensor::DType::f32, tensor.shape);
+    Tensor both = Tensor::uninitialized(tensor::DType::f32, tensor.shape);
     for (int64_t i = 0; i < both.elements(); ++i) {
-      both.data<float>()[i] = sum.data<float>()[i] + part.data<float>()[i];
+      both.mutable_data<float>()[i] = sum.data<float>()[i] + part.data<float>()[i];
     }
     sum = both;
   }

@@ -11,16 +11,16 @@ using tensor::Tensor;
 
 RowStatistics row_statistics(const Tensor& rows) {
   const Shape shape(rows.shape().sizes().first(static_cast<size_t>(rows.rank() - 1)));
-  const Tensor maximum = Tensor::uninitialized(tensor::DType::f32, shape);
-  const Tensor sums = Tensor::uninitialized(tensor::DType::f32, shape);
+  Tensor maximum = Tensor::uninitialized(tensor::DType::f32, shape);
+  Tensor sums = Tensor::uninitialized(tensor::DType::f32, shape);
   const int64_t width = rows.size(-1);
   for (int64_t r = 0; r < shape.elements(); ++r) {
     const float* row = rows.data<float>() + r * width;
     const float most = *std::max_element(row, row + width);
     double sum = 0;
     for (int64_t c = 0; c < width; ++c) sum += std::exp(static_cast<double>(row[c]) - most);
-    maximum.data<float>()[r] = most;
-    sums.data<float>()[r] = static_cast<float>(sum);
+    maximum.mutable_data<float>()[r] = most;
+    sums.mutable_data<float>()[r] = static_cast<float>(sum);
   }
   return {maximum, sums};
 }

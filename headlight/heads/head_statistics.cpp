@@ -138,9 +138,9 @@ double output_difference(base::ThreadPool& threads, const AttentionRun& run, con
   const Tensor expected = run.head_of(run.recording.value(output).data(), run.heads, head);
   const Tensor value = run.head_of(run.step.input("value")->value.data(), run.kv_heads,
                                    head / (run.heads / run.kv_heads));
-  const Tensor again = Tensor::uninitialized(tensor::DType::f32, expected.shape());
+  Tensor again = Tensor::uninitialized(tensor::DType::f32, expected.shape());
   tensor::Arena arena;
-  kernels::matmul({threads, arena}, weights.matrix(), value.matrix(), again.matrix());
+  kernels::matmul({threads, arena}, weights.matrix(), value.matrix(), again.mutable_matrix());
   double most = 0;
   for (int64_t i = 0; i < again.elements(); ++i) {
     most = std::max(

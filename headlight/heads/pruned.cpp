@@ -39,7 +39,7 @@ Tensor gather(const Tensor& from, int axis, const Ranges& ranges) {
   int64_t kept = 0;
   for (const Range& range : ranges) kept += range.count;
   Tensor result = Tensor::uninitialized(DType::f32, from.shape().with(axis, kept));
-  float* to = result.data<float>();
+  float* to = result.mutable_data<float>();
   for (int64_t i = 0; i < outer; ++i) {
     for (const Range& range : ranges) {
       std::copy_n(from.data<float>() + (i * from.size(axis) + range.begin) * inner,

@@ -15,12 +15,12 @@ PaddedIds padded(const std::vector<std::vector<int64_t>>& lists) {
   size_t longest = 0;
   for (const auto& list : lists) longest = std::max(longest, list.size());
   const auto batch = static_cast<int64_t>(lists.size());
-  const PaddedIds result{.ids = Tensor::zeros(DType::i64, {batch, static_cast<int64_t>(longest)}),
-                         .lens = Tensor::uninitialized(DType::i64, {batch})};
+  PaddedIds result{.ids = Tensor::zeros(DType::i64, {batch, static_cast<int64_t>(longest)}),
+                   .lens = Tensor::uninitialized(DType::i64, {batch})};
   for (size_t b = 0; b < lists.size(); ++b) {
     assert(!lists[b].empty());
-    std::ranges::copy(lists[b], result.ids.data<int64_t>() + b * longest);
-    result.lens.data<int64_t>()[b] = static_cast<int64_t>(lists[b].size());
+    std::ranges::copy(lists[b], result.ids.mutable_data<int64_t>() + b * longest);
+    result.lens.mutable_data<int64_t>()[b] = static_cast<int64_t>(lists[b].size());
   }
   return result;
 }

@@ -21,7 +21,7 @@ Tensor mapped(const Tensor& array, const Convert& convert) {
   const Tensor source = array.contiguous();
   Tensor result = Tensor::uninitialized(tensor::DTypeOf<To>::value, array.shape());
   const From* from = source.data<From>();
-  To* to = result.data<To>();
+  To* to = result.mutable_data<To>();
   for (int64_t i = 0; i < result.elements(); ++i) to[i] = convert(from[i], i);
   return result;
 }

@@ -93,9 +93,9 @@ template <class From, class To>
 Tensor load_as(const Input& input, const StoredArray& array, std::string_view what) {
   Tensor result = Tensor::uninitialized(dtype_of(array.element), array.shape);
   if (std::is_same_v<From, To> && !array.is_big_endian) {
-    input.read(array.offset, {result.raw(), result.bytes()});
+    input.read(array.offset, {result.mutable_raw(), result.bytes()});
   } else {
-    load_pieces<From>(input, array, what, result.data<To>());
+    load_pieces<From>(input, array, what, result.mutable_data<To>());
   }
   return result;
 }

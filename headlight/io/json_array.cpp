@@ -68,7 +68,7 @@ class ArrayEvents : public JsonEvents {
     if (kind_ == Kind::none) return Tensor::zeros(DType::f32, shape);
     if (kind_ == Kind::number) return numbers_.tensor(shape);
     Tensor result = Tensor::uninitialized(DType::boolean, shape);
-    std::copy(booleans_.begin(), booleans_.end(), result.data<bool>());
+    std::copy(booleans_.begin(), booleans_.end(), result.mutable_data<bool>());
     return result;
   }
 

@@ -117,7 +117,7 @@ Tensor from_fortran_order(const Tensor& data, const Shape& shape) {
     int64_t from = 0;
     for (int axis = shape.rank() - 1; axis >= 0; --axis)
       from = from * shape[axis] + index[static_cast<size_t>(axis)];
-    std::memcpy(result.raw() + static_cast<size_t>(to) * width,
+    std::memcpy(result.mutable_raw() + static_cast<size_t>(to) * width,
                 data.raw() + static_cast<size_t>(from) * width, width);
     for (int axis = shape.rank() - 1; axis >= 0; --axis) {
       if (++index[static_cast<size_t>(axis)] < shape[axis]) break;

@@ -166,23 +166,23 @@ Value Bert::loss(Context& context, const Value& output, const Tensor& targets,
 Tensor Bert::pooled(Context& context, const Value& output) const {
   if (!pooler_) refuse_bert("pooled output", "the model has no pooler");
   const Tensor first = output.data().slice(1, 0, 1).contiguous(context.arena);
-  const Tensor rows =
+  Tensor rows =
       pooler_->forward(context, Value::leaf(first.reshaped({output.size(0), output.size(2)})))
           .data();
-  std::transform(rows.data<float>(), rows.data<float>() + rows.elements(), rows.data<float>(),
-                 [](float number) { return std::tanh(number); });
+  std::transform(rows.data<float>(), rows.data<float>() + rows.elements(),
+                 rows.mutable_data<float>(), [](float number) { return std::tanh(number); });
   return rows;
 }
 
 // Mean and length as products with matrices of one row or column.
 Tensor Bert::sentence_vectors(Context& context, const Value& output, const Tensor& lens) const {
   const int64_t width = output.size(2);
-  const Tensor vectors = Tensor::uninitialized(context.arena, DType::f32, {output.size(0), width});
+  Tensor vectors = Tensor::uninitialized(context.arena, DType::f32, {output.size(0), width});
   for (int64_t b = 0; b < output.size(0); ++b) {
     const int64_t count = lens.defined() ? lens.data<int64_t>()[b] : output.size(1);
     if (count < 1) refuse_bert("sentence vectors", "sequence " + std::to_string(b) + " is empty");
     const std::vector<float> shares(static_cast<size_t>(count), 1 / static_cast<float>(count));
-    const tensor::MatrixView vector = vectors.slice(0, b, 1).matrix();
+    const tensor::MatrixView vector = vectors.slice(0, b, 1).mutable_matrix();
     const Tensor rows = output.data().slice(0, b, 1).slice(1, 0, count);
     kernels::matmul(context.execution(), {shares.data(), 1, count, count}, rows.matrix(), vector);
     float square = 0;

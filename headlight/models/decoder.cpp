@@ -16,10 +16,10 @@ Value Decoder::forward(Context& context, const Tensor& ids, const Call& call) co
 
 Value last_rows(Context& context, const Value& x, const Tensor& lens) {
   const int64_t rows = x.size(1);
-  const Tensor indices = Tensor::uninitialized(tensor::DType::i64, {x.size(0)});
+  Tensor indices = Tensor::uninitialized(tensor::DType::i64, {x.size(0)});
   for (int64_t b = 0; b < x.size(0); ++b) {
     const int64_t length = lens.defined() ? lens.data<int64_t>()[b] : rows;
-    indices.data<int64_t>()[b] = b * rows + length - 1;
+    indices.mutable_data<int64_t>()[b] = b * rows + length - 1;
   }
   return autograd::embedding(context, indices, autograd::reshape(x, {x.size(0) * rows, x.size(2)}));
 }

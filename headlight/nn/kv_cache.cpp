@@ -20,10 +20,10 @@ using tensor::Tensor;
 }
 
 // Copies the first `floats` numbers of each sequence and head (axes 0 and 1) of `from`.
-void copy_heads(const Tensor& from, const Tensor& to, int64_t floats) {
+void copy_heads(const Tensor& from, Tensor& to, int64_t floats) {
   for (int64_t b = 0; b < to.size(0); ++b) {
     for (int64_t h = 0; h < to.size(1); ++h) {
-      std::memcpy(to.data<float>() + b * to.stride(0) + h * to.stride(1),
+      std::memcpy(to.mutable_data<float>() + b * to.stride(0) + h * to.stride(1),
                   from.data<float>() + b * from.stride(0) + h * from.stride(1),
                   static_cast<size_t>(floats) * sizeof(float));
     }
@@ -38,9 +38,9 @@ Tensor room_for(const Tensor& spare, const Tensor& like, int64_t batch) {
               : Tensor::uninitialized(DType::f32, like.shape().with(0, batch));
 }
 
-void copy_sequence(const Tensor& from, int64_t source, const Tensor& to, int64_t target) {
+void copy_sequence(const Tensor& from, int64_t source, Tensor& to, int64_t target) {
   const Tensor sequence = from.slice(0, source, 1);
-  std::byte* place = to.slice(0, target, 1).raw();
+  std::byte* place = to.slice(0, target, 1).mutable_raw();
   if (place != sequence.raw()) std::memcpy(place, sequence.raw(), sequence.bytes());
 }
 
@@ -87,9 +87,9 @@ void KvCache::reserve(int64_t count) {
   if (count <= capacity_) return;
   const int64_t wanted = std::max(count, 2 * capacity_);
   const int64_t capacity = (wanted + kKeyTile - 1) / kKeyTile * kKeyTile;
-  const Tensor packed = Tensor::zeros(
+  Tensor packed = Tensor::zeros(
       DType::f32, {batch_, kv_heads_, kernels::packed_keys_size(capacity, key_width_)});
-  const Tensor values = Tensor::zeros(DType::f32, {batch_, kv_heads_, capacity, value_width_});
+  Tensor values = Tensor::zeros(DType::f32, {batch_, kv_heads_, capacity, value_width_});
   if (capacity_ > 0) {
     copy_heads(packed_, packed, kernels::packed_keys_size(count_, key_width_));
     copy_heads(values_, values, count_ * value_width_);
@@ -111,11 +111,11 @@ void KvCache::append(Context& context, const Tensor& key, const Tensor& value, i
     value_width_ = value.size(2) / kv_heads;
     lengths_ = Tensor::zeros(DType::i64, {batch_});
   }
-  const Tensor lengths = Tensor::uninitialized(DType::i64, {batch_});
+  Tensor lengths = Tensor::uninitialized(DType::i64, {batch_});
   int64_t longest = count_;
   for (int64_t b = 0; b < batch_; ++b) {
     const int64_t added = lens.defined() ? lens.data<int64_t>()[b] : key.size(1);
-    lengths.data<int64_t>()[b] = lengths_.data<int64_t>()[b] + added;
+    lengths.mutable_data<int64_t>()[b] = lengths_.data<int64_t>()[b] + added;
     longest = std::max(longest, lengths.data<int64_t>()[b]);
   }
   reserve(std::max<int64_t>(longest, 1));
@@ -127,8 +127,8 @@ void KvCache::append(Context& context, const Tensor& key, const Tensor& value, i
     const int64_t first = lengths_.data<int64_t>()[b];
     const int64_t added = lengths.data<int64_t>()[b] - first;
     kernels::append_packed_keys(keys.row(b, h, 0), keys.row_stride, added, key_width_, first,
-                                packed_.data<float>() + index * packed_.size(2));
-    float* to = values_.data<float>() + (index * capacity_ + first) * value_width_;
+                                packed_.mutable_data<float>() + index * packed_.size(2));
+    float* to = values_.mutable_data<float>() + (index * capacity_ + first) * value_width_;
     for (int64_t i = 0; i < added; ++i, to += value_width_) {
       std::copy_n(values.row(b, h, i), value_width_, to);
     }
@@ -148,15 +148,15 @@ void KvCache::select(std::span<const int64_t> sequences) {
   // Where some only leave, the others move up in place.
   const bool in_place =
       std::ranges::adjacent_find(sequences, std::greater_equal<>()) == sequences.end();
-  const Tensor packed = room_for(in_place ? packed_ : spare_packed_, packed_, batch);
-  const Tensor values = room_for(in_place ? values_ : spare_values_, values_, batch);
-  const Tensor lengths = Tensor::uninitialized(DType::i64, {batch});
+  Tensor packed = room_for(in_place ? packed_ : spare_packed_, packed_, batch);
+  Tensor values = room_for(in_place ? values_ : spare_values_, values_, batch);
+  Tensor lengths = Tensor::uninitialized(DType::i64, {batch});
   count_ = 0;
   for (int64_t b = 0; b < batch; ++b) {
     const int64_t source = sequences[static_cast<size_t>(b)];
     copy_sequence(packed_, source, packed, b);
     copy_sequence(values_, source, values, b);
-    lengths.data<int64_t>()[b] = lengths_.data<int64_t>()[source];
+    lengths.mutable_data<int64_t>()[b] = lengths_.data<int64_t>()[source];
     count_ = std::max(count_, lengths.data<int64_t>()[b]);
   }
   if (!in_place) {

@@ -34,9 +34,9 @@ Value take_heads(Context& context, const Value& x, int64_t count,
   const int64_t width = x.size(-1) / count;
   const int64_t rows = x.shape().elements() / x.size(-1);
   const auto kept = static_cast<int64_t>(heads.size());
-  const Tensor indices = Tensor::uninitialized(DType::i64, {rows, kept});
+  Tensor indices = Tensor::uninitialized(DType::i64, {rows, kept});
   for (int64_t row = 0; row < rows; ++row) {
-    std::transform(heads.begin(), heads.end(), indices.data<int64_t>() + row * kept,
+    std::transform(heads.begin(), heads.end(), indices.mutable_data<int64_t>() + row * kept,
                    [&](int64_t head) { return row * count + head; });
   }
   const Value taken =

@@ -17,8 +17,8 @@ Norm::Norm(const std::string& name, const NormOptions& options) : options_(optio
                 "weight_offset is " + std::to_string(options.weight_offset) +
                     ", a layer norm multiplies by the weight alone");
   }
-  const Tensor numbers = Tensor::uninitialized(DType::f32, {options.width});
-  std::fill_n(numbers.data<float>(), options.width, 1 - options.weight_offset);
+  Tensor numbers = Tensor::uninitialized(DType::f32, {options.width});
+  std::fill_n(numbers.mutable_data<float>(), options.width, 1 - options.weight_offset);
   weight_ = std::make_shared<Parameter>(name + ".weight", numbers);
   if (is_layer_norm && options.bias) {
     bias_ = std::make_shared<Parameter>(name + ".bias", Tensor::zeros(DType::f32, {options.width}));

@@ -18,7 +18,7 @@ template <class Number>
 void draw(Parameter& parameter, uint64_t seed, const Number& number) {
   const base::Random random(base::mix(seed, base::name_key(parameter.name())));
   Tensor numbers = Tensor::uninitialized(DType::f32, parameter.shape());
-  float* to = numbers.data<float>();
+  float* to = numbers.mutable_data<float>();
   for (int64_t i = 0; i < numbers.elements(); ++i) to[i] = number(random, static_cast<uint64_t>(i));
   parameter.assign(std::move(numbers));
 }
@@ -51,7 +51,7 @@ void Parameter::assign(Tensor numbers) {
   ++version_;
 }
 
-const Tensor& Parameter::change() {
+Tensor Parameter::change() {
   ++version_;
   return value().data();
 }

@@ -32,7 +32,7 @@ class Parameter {
   void assign(tensor::Tensor numbers);
   // The numbers, for writing. Ask again for each change: it makes a new version, by which those who
   // keep something computed from the numbers know that it is out of date.
-  const tensor::Tensor& change();
+  tensor::Tensor change();
   uint64_t version() const noexcept { return version_; }
 
  private:

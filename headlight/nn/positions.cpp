@@ -12,7 +12,7 @@ using tensor::Tensor;
 
 Tensor position_ids(std::span<const int64_t> first, int64_t count) {
   Tensor ids = Tensor::uninitialized(DType::i64, {static_cast<int64_t>(first.size()), count});
-  int64_t* to = ids.data<int64_t>();
+  int64_t* to = ids.mutable_data<int64_t>();
   for (const int64_t begin : first) {
     for (int64_t i = 0; i < count; ++i) *to++ = begin + i;
   }
@@ -25,8 +25,8 @@ SinusoidalPositions::SinusoidalPositions(const SinusoidalOptions& options)
     throw Error(ErrorKind::bad_input, "sinusoidal positions", "width",
                 "is " + std::to_string(options.width) + ", sines and cosines need an even one");
   }
-  const Tensor rows = Tensor::uninitialized(DType::f32, {options.count, options.width});
-  kernels::sinusoids(options.sinusoids, rows.matrix());
+  Tensor rows = Tensor::uninitialized(DType::f32, {options.count, options.width});
+  kernels::sinusoids(options.sinusoids, rows.mutable_matrix());
   rows_ = Value::leaf(rows);
 }
 

@@ -83,8 +83,8 @@ Tensor SequenceEmbedding::batch_positions(const Tensor& ids, const Call& call) c
   for (size_t b = 0; b < first.size(); ++b) {
     first[b] = count_at(call.past, static_cast<int64_t>(b), 0);
   }
-  const Tensor positions = position_ids(first, ids.size(1));
-  int64_t* numbers = positions.data<int64_t>();
+  Tensor positions = position_ids(first, ids.size(1));
+  int64_t* numbers = positions.mutable_data<int64_t>();
   for (int64_t i = 0; i < positions.elements(); ++i) {
     numbers[i] = std::min(numbers[i], options_.max_length - 1);
   }

@@ -67,15 +67,14 @@ Optimizer::Optimizer(const nn::Parameters& parameters, const OptimizerOptions& o
   }
 }
 
-kernels::ParameterUpdate Optimizer::update_of(const Slot& slot, const Tensor& gradient) const {
-  const nn::ParameterHandle& second = slot.second_moment;
-  return {.numbers = slot.parameter->value().data().data<float>(),
-          .gradient = gradient.data<float>(),
-          .first_moment = slot.first_moment->value().data().data<float>(),
-          .second_moment = second ? second->value().data().data<float>() : nullptr,
-          .count = gradient.elements(),
-          .weight_decay = slot.weight_decay,
-          .step = slot.step->value().item() + 1.0};
+// Where the numbers are that a step writes; parameters without a step keep their version.
+void Optimizer::set_numbers_to_change(const Slot& slot, kernels::ParameterUpdate& update) {
+  update.numbers = slot.parameter->change().mutable_data<float>();
+  update.first_moment = slot.first_moment->change().mutable_data<float>();
+  if (slot.second_moment) {
+    update.second_moment = slot.second_moment->change().mutable_data<float>();
+  }
+  update.step = slot.step->value().item() + 1.0;
 }
 
 double Optimizer::step(const kernels::Execution& execution, double learning_rate) {
@@ -84,11 +83,14 @@ double Optimizer::step(const kernels::Execution& execution, double learning_rate
   for (const Slot& slot : slots_) {
     const Tensor gradient = slot.parameter->grad();
     if (!gradient.defined()) continue;
-    updates.push_back(update_of(slot, gradient));
+    updates.push_back({.gradient = gradient.data<float>(),
+                       .count = gradient.elements(),
+                       .weight_decay = slot.weight_decay});
     changed.push_back(&slot);
   }
   const double norm = kernels::gradient_norm(execution, updates);
   if (!std::isfinite(norm)) return norm;
+  for (size_t i = 0; i < changed.size(); ++i) set_numbers_to_change(*changed[i], updates[i]);
   kernels::update_parameters(execution,
                              {.rule = options_.kind,
                               .learning_rate = learning_rate,
@@ -98,10 +100,7 @@ double Optimizer::step(const kernels::Execution& execution, double learning_rate
                               .momentum = options_.momentum,
                               .gradient_factor = clipping_factor(norm, options_.grad_clip)},
                              updates);
-  for (const Slot* slot : changed) {
-    slot->parameter->change();
-    slot->step->change().data<float>()[0] += 1;
-  }
+  for (const Slot* slot : changed) slot->step->change().mutable_data<float>()[0] += 1;
   return norm;
 }
 

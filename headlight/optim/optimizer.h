@@ -63,7 +63,7 @@ class Optimizer {
     double weight_decay = 0;
     nn::ParameterHandle step, first_moment, second_moment;
   };
-  kernels::ParameterUpdate update_of(const Slot& slot, const tensor::Tensor& gradient) const;
+  static void set_numbers_to_change(const Slot& slot, kernels::ParameterUpdate& update);
 
   OptimizerOptions options_;
   std::vector<Slot> slots_;

@@ -57,7 +57,7 @@ void HeadsOff::change(std::string_view place, tensor::Tensor& gates) {
   const int64_t width = gates.size(-1);
   for (int64_t row = 0; row < gates.elements() / width; ++row) {
     for (const int64_t head : heads_.find(place)->second) {
-      gates.data<float>()[row * width + head] = 0;
+      gates.mutable_data<float>()[row * width + head] = 0;
     }
   }
 }

@@ -39,8 +39,8 @@ WorkedTraining train_worked_model(base::ThreadPool& threads, const WorkedModel& 
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   training.losses.push_back(trainer.evaluate());
   for (const auto& [name, numbers] : trainer.optimizer().state()) {
-    const tensor::Tensor copy = tensor::Tensor::uninitialized(numbers.dtype(), numbers.shape());
-    std::copy_n(numbers.raw(), numbers.bytes(), copy.raw());
+    tensor::Tensor copy = tensor::Tensor::uninitialized(numbers.dtype(), numbers.shape());
+    std::copy_n(numbers.raw(), numbers.bytes(), copy.mutable_raw());
     training.optimizer_state.emplace(name, copy);
   }
   training.next_learning_rate = optim::learning_rate_at(recipe.schedule, recipe.steps);

@@ -38,7 +38,7 @@ Tensor to_float32(const Tensor& tensor) {
   const Tensor from = tensor.contiguous();
   if (from.dtype() == DType::f32) return from;
   Tensor result = Tensor::uninitialized(DType::f32, from.shape());
-  float* to = result.data<float>();
+  float* to = result.mutable_data<float>();
   switch (from.dtype()) {
     case DType::f16:
       convert<uint16_t>(from, to, from_float16);

@@ -25,7 +25,7 @@ Tensor copied(const Shape& shape, const std::vector<T>& values) {
                     " values, " + std::to_string(values.size()) + " are given");
   }
   Tensor result = Tensor::uninitialized(DTypeOf<T>::value, shape);
-  std::copy(values.begin(), values.end(), result.data<T>());
+  std::copy(values.begin(), values.end(), result.mutable_data<T>());
   return result;
 }
 
@@ -67,13 +67,13 @@ Tensor Tensor::uninitialized(DType dtype, const Shape& shape) {
 
 Tensor Tensor::zeros(Arena& arena, DType dtype, const Shape& shape) {
   Tensor result = uninitialized(arena, dtype, shape);
-  std::memset(result.raw(), 0, result.bytes());
+  std::memset(result.mutable_raw(), 0, result.bytes());
   return result;
 }
 
 Tensor Tensor::zeros(DType dtype, const Shape& shape) {
   Tensor result = uninitialized(dtype, shape);
-  std::memset(result.raw(), 0, result.bytes());
+  std::memset(result.mutable_raw(), 0, result.bytes());
   return result;
 }
 
@@ -133,7 +133,7 @@ Tensor Tensor::reshaped(const Shape& shape) const {
 Tensor Tensor::contiguous() const {
   if (is_contiguous()) return *this;
   Tensor result = uninitialized(dtype_, shape_);
-  std::byte* destination = result.raw();
+  std::byte* destination = result.mutable_raw();
   copy_strided(*this, 0, raw(), destination);
   return result;
 }
@@ -141,12 +141,17 @@ Tensor Tensor::contiguous() const {
 Tensor Tensor::contiguous(Arena& arena) const {
   if (is_contiguous()) return *this;
   Tensor result = uninitialized(arena, dtype_, shape_);
-  std::byte* destination = result.raw();
+  std::byte* destination = result.mutable_raw();
   copy_strided(*this, 0, raw(), destination);
   return result;
 }
 
-MatrixView Tensor::matrix() const {
+ConstMatrixView Tensor::matrix() const { return rows_and_columns(); }
+MatrixView Tensor::mutable_matrix() { return rows_and_columns(); }
+ConstHeadsView Tensor::heads(int64_t heads) const { return rows_by_head(heads); }
+HeadsView Tensor::mutable_heads(int64_t heads) { return rows_by_head(heads); }
+
+MatrixView Tensor::rows_and_columns() const {
   assert(rank() >= 1 && (stride(-1) == 1 || size(-1) <= 1));
   const int64_t cols = size(-1);
   int64_t rows = 1;
@@ -166,15 +171,15 @@ MatrixView Tensor::matrix() const {
     if (size(axis) != 1) expected *= size(axis);
   }
 #endif
-  return {data<float>(), rows, cols, row_stride, 1};
+  return {first<float>(), rows, cols, row_stride, 1};
 }
 
-HeadsView Tensor::heads(int64_t heads) const {
+HeadsView Tensor::rows_by_head(int64_t heads) const {
   assert(rank() == 3 || (rank() == 4 && size(1) == heads));
   assert(stride(-1) == 1 || size(-1) <= 1);
-  if (rank() == 4) return {data<float>(), stride(0), stride(1), stride(2)};
+  if (rank() == 4) return {first<float>(), stride(0), stride(1), stride(2)};
   assert(heads > 0 && size(2) % heads == 0);
-  return {data<float>(), stride(0), size(2) / heads, stride(1)};
+  return {first<float>(), stride(0), size(2) / heads, stride(1)};
 }
 
 }  // namespace headlight::tensor

@@ -13,8 +13,10 @@
 namespace headlight::tensor {
 
 // A shape with strides over a shared block. Copying a Tensor copies the handle, not the numbers;
-// slices and reshapes share memory. A default-made Tensor is empty: it has no memory and
-// `defined()` is false. Reading from several threads is safe.
+// slices and reshapes share memory. Who writes says so: `data`, `raw`, `matrix` and `heads` read,
+// their `mutable_` twins write and need a handle that is not const. A function that writes takes a
+// Tensor& or a Tensor; one that takes a const Tensor& only reads. A default-made Tensor is empty:
+// it has no memory and `defined()` is false. Reading from several threads is safe.
 class Tensor {
  public:
   Tensor() = default;
@@ -50,13 +52,16 @@ class Tensor {
   // The first element. T must be the dtype's type (float, int64_t, bool); f16 and bf16 are read as
   // uint16_t.
   template <class T>
-  T* data() const noexcept {
-    assert((std::is_same_v<T, uint16_t> ? size_of(dtype_) == 2 : matches<T>()));
-    return reinterpret_cast<T*>(block_.get()) + offset_;
+  const T* data() const noexcept {
+    return first<T>();
   }
-  std::byte* raw() const noexcept {
-    return block_.get() + offset_ * static_cast<int64_t>(size_of(dtype_));
+  const std::byte* raw() const noexcept { return first_byte(); }
+  // The same for writing, which every handle on the block then sees.
+  template <class T>
+  T* mutable_data() noexcept {
+    return first<T>();
   }
+  std::byte* mutable_raw() noexcept { return first_byte(); }
 
   // `count` positions of `axis` from `begin`; shares memory.
   Tensor slice(int axis, int64_t begin, int64_t count) const;
@@ -71,10 +76,12 @@ class Tensor {
   // All axes but the last as rows, the last as columns, for float32. The last axis must have stride
   // 1 and the others must collapse to one row stride (contiguous tensors and slices of the last
   // axis do).
-  MatrixView matrix() const;
+  ConstMatrixView matrix() const;
+  MatrixView mutable_matrix();
   // (B, T, H*W) or (B, H, T, W) as heads of width W; `heads` is needed for rank 3 and checked for
   // rank 4.
-  HeadsView heads(int64_t heads) const;
+  ConstHeadsView heads(int64_t heads) const;
+  HeadsView mutable_heads(int64_t heads);
 
  private:
   template <class T>
@@ -82,8 +89,18 @@ class Tensor {
     if constexpr (std::is_same_v<T, uint16_t>)
       return true;
     else
-      return DTypeOf<std::remove_const_t<T>>::value == dtype_;
+      return DTypeOf<T>::value == dtype_;
   }
+  template <class T>
+  T* first() const noexcept {
+    assert((std::is_same_v<T, uint16_t> ? size_of(dtype_) == 2 : matches<T>()));
+    return reinterpret_cast<T*>(block_.get()) + offset_;
+  }
+  std::byte* first_byte() const noexcept {
+    return block_.get() + offset_ * static_cast<int64_t>(size_of(dtype_));
+  }
+  MatrixView rows_and_columns() const;
+  HeadsView rows_by_head(int64_t heads) const;
 
   DType dtype_ = DType::f32;
   Shape shape_;

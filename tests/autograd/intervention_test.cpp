@@ -30,7 +30,7 @@ TEST_F(Intervening, on_the_gates_of_heads_takes_a_head_out) {
   const std::vector<float> whole = floats(attention(context, query, key, value, plain).data());
   Dial off("decoder.0.self.head_gates", [](Tensor& values) {
     EXPECT_EQ(floats(values), (std::vector<float>{1, 1, 1, 1}));
-    values.data<float>()[2] = 0;
+    values.mutable_data<float>()[2] = 0;
   });
   context.intervention = &off;
   const std::vector<float> without = floats(attention(context, query, key, value, plain).data());
@@ -43,7 +43,7 @@ TEST_F(Intervening, on_the_gates_of_heads_takes_a_head_out) {
 TEST_F(Intervening, on_given_gates_starts_from_them_and_leaves_them_as_they_are) {
   Dial dial("decoder.0.self.head_gates", [](Tensor& values) {
     EXPECT_EQ(floats(values), (std::vector<float>{1, 0.5F, 2, 0}));
-    values.data<float>()[0] = 7;
+    values.mutable_data<float>()[0] = 7;
   });
   Context context = recording_context();
   context.intervention = &dial;
@@ -54,7 +54,7 @@ TEST_F(Intervening, on_given_gates_starts_from_them_and_leaves_them_as_they_are)
 }
 
 TEST_F(Intervening, on_a_value_lets_the_gradient_pass) {
-  Dial dial("decoder.0.residual_out", [](Tensor& values) { values.data<float>()[1] = -1; });
+  Dial dial("decoder.0.residual_out", [](Tensor& values) { values.mutable_data<float>()[1] = -1; });
   Context context = recording_context();
   context.intervention = &dial;
   const Value x = leaf({2}, {1, 2});

@@ -28,7 +28,7 @@ Tensor read_floats(const std::string& place) {
 std::string write_numbers(const std::string& path, const tensor::Shape& shape) {
   Tensor array = Tensor::uninitialized(DType::f32, shape);
   for (int64_t i = 0; i < array.elements(); ++i) {
-    array.data<float>()[i] = std::sin(static_cast<float>(i + shape.rank()));
+    array.mutable_data<float>()[i] = std::sin(static_cast<float>(i + shape.rank()));
   }
   io::write_array(base::real_files(), path, array);
   return path;

@@ -172,7 +172,8 @@ TEST_F(Attend, folds_the_gradient_of_what_was_left_out_into_what_stood_for_it) {
   EXPECT_EQ(with_key.size(), 2u);
   EXPECT_EQ(with_all.size(), 3u);
   const auto sum = [](Tensor to, const Tensor& from) {
-    for (int64_t i = 0; i < to.elements(); ++i) to.data<float>()[i] += from.data<float>()[i];
+    for (int64_t i = 0; i < to.elements(); ++i)
+      to.mutable_data<float>()[i] += from.data<float>()[i];
     return to;
   };
   const Tensor key = sum(with_all.at("key"), with_all.at("value"));

@@ -27,7 +27,7 @@ Tensor joined(const Tensor& first, const Tensor& second, int axis) {
       DType::f32, first.shape().with(axis, first.size(axis) + second.size(axis)));
   int64_t outer = 1;
   for (int i = 0; i < axis; ++i) outer *= first.size(i);
-  float* to = result.data<float>();
+  float* to = result.mutable_data<float>();
   for (int64_t i = 0; i < outer; ++i) {
     for (const Tensor& part : {first, second}) {
       const int64_t count = part.elements() / outer;

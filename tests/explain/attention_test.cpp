@@ -20,10 +20,10 @@ class ExplainedAttention : public ExplainTest {
   }
 
   static Tensor mask(const tensor::Shape& shape, uint64_t seed) {
-    const Tensor made = Tensor::uninitialized(DType::boolean, shape);
+    Tensor made = Tensor::uninitialized(DType::boolean, shape);
     const base::Random random(seed);
     for (int64_t i = 0; i < made.elements(); ++i) {
-      made.data<bool>()[i] = random.below(static_cast<uint64_t>(i), 3) != 0;
+      made.mutable_data<bool>()[i] = random.below(static_cast<uint64_t>(i), 3) != 0;
     }
     return made;
   }

@@ -53,7 +53,7 @@ class Backward : public ExplainTest {
       for (size_t axis = 0; axis < weight.index.size(); ++axis) {
         offset = offset * parameter->shape()[static_cast<int>(axis)] + weight.index[axis];
       }
-      return parameter->change().data<float>() + offset;
+      return parameter->change().mutable_data<float>() + offset;
     }
     return nullptr;
   }

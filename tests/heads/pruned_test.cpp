@@ -11,7 +11,7 @@ Tensor gates_without(int64_t heads, const std::vector<int64_t>& removed) {
   Tensor gates = Tensor::uninitialized(DType::f32, {heads});
   for (int64_t h = 0; h < heads; ++h) {
     const bool gone = std::find(removed.begin(), removed.end(), h) != removed.end();
-    gates.data<float>()[h] = gone ? 0.0F : 1.0F;
+    gates.mutable_data<float>()[h] = gone ? 0.0F : 1.0F;
   }
   return gates;
 }

@@ -88,13 +88,13 @@ std::vector<Prompt> padded_and_back(const std::vector<Prompt>& prompts, bool on_
   for (const Prompt& prompt : prompts) longest = std::max(longest, prompt.ids.size());
   const auto width = static_cast<int64_t>(longest) + 2;
   const auto batch = static_cast<int64_t>(prompts.size());
-  const Tensor ids = Tensor::zeros(DType::i64, {batch, width});
-  const Tensor keep = Tensor::zeros(DType::boolean, {batch, width});
+  Tensor ids = Tensor::zeros(DType::i64, {batch, width});
+  Tensor keep = Tensor::zeros(DType::boolean, {batch, width});
   for (size_t b = 0; b < prompts.size(); ++b) {
     const auto count = static_cast<int64_t>(prompts[b].ids.size());
     const int64_t first = static_cast<int64_t>(b) * width + (on_the_left ? width - count : 0);
-    std::ranges::copy(prompts[b].ids, ids.data<int64_t>() + first);
-    std::fill_n(keep.data<bool>() + first, count, true);
+    std::ranges::copy(prompts[b].ids, ids.mutable_data<int64_t>() + first);
+    std::fill_n(keep.mutable_data<bool>() + first, count, true);
   }
   std::vector<Prompt> result = prompts;
   const std::vector<Ids> lists = unpadded(ids, keep);

@@ -239,8 +239,8 @@ TEST_F(Generate, says_when_the_model_s_numbers_are_not_finite) {
 
 TEST(Unpadded, finds_the_ids_wherever_the_padding_stands) {
   const Tensor ids = Tensor::of({2, 4}, Ids{0, 0, 7, 8, 5, 6, 7, 0});
-  const Tensor keep = Tensor::zeros(DType::boolean, {2, 4});
-  for (const int i : {2, 3, 4, 5, 6}) keep.data<bool>()[i] = true;
+  Tensor keep = Tensor::zeros(DType::boolean, {2, 4});
+  for (const int i : {2, 3, 4, 5, 6}) keep.mutable_data<bool>()[i] = true;
   EXPECT_EQ(unpadded(ids, keep), (std::vector<Ids>{{7, 8}, {5, 6, 7}}));
   expect_has(error_of([&] { unpadded(ids, keep.slice(1, 0, 3)); }), "[2, 3]");
   expect_has(error_of([&] { unpadded(keep, keep); }), "i64 (B, T)");

@@ -28,13 +28,14 @@ inline models::Gpt scripted_gpt(const Ids& script, int64_t vocab_size) {
                      .n_embd = length,
                      .tied_head = false});
   for (const nn::ParameterHandle& parameter : model.parameters()) {
-    const Tensor numbers = Tensor::zeros(DType::f32, parameter->shape());
+    Tensor numbers = Tensor::zeros(DType::f32, parameter->shape());
     for (int64_t p = 0; p < length; ++p) {
       const int64_t written = script[static_cast<size_t>(p)];
-      if (parameter->name().ends_with("wpe.weight")) numbers.data<float>()[p * length + p] = 1;
-      if (parameter->name().ends_with("ln_f.weight")) numbers.data<float>()[p] = 1;
+      if (parameter->name().ends_with("wpe.weight"))
+        numbers.mutable_data<float>()[p * length + p] = 1;
+      if (parameter->name().ends_with("ln_f.weight")) numbers.mutable_data<float>()[p] = 1;
       if (parameter->name() == "lm_head.weight") {
-        numbers.data<float>()[written * length + p] = 8;
+        numbers.mutable_data<float>()[written * length + p] = 8;
       }
     }
     parameter->assign(numbers);

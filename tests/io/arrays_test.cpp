@@ -21,7 +21,7 @@ using Values = std::vector<double>;
 
 Tensor storage(DType dtype, const std::vector<uint16_t>& bits) {
   Tensor array = Tensor::uninitialized(dtype, {static_cast<int64_t>(bits.size())});
-  std::copy(bits.begin(), bits.end(), array.data<uint16_t>());
+  std::copy(bits.begin(), bits.end(), array.mutable_data<uint16_t>());
   return array;
 }
 
@@ -45,7 +45,7 @@ TEST(Arrays, of_integers_and_bools_come_back_from_each_format) {
   const TemporaryFolder folder;
   const Tensor numbers = Tensor::of({1, 2}, std::vector<int64_t>{INT64_MIN, INT64_MAX});
   Tensor flags = Tensor::zeros(DType::boolean, {1, 2});
-  flags.data<bool>()[1] = true;
+  flags.mutable_data<bool>()[1] = true;
   for (const char* name : {"a.npy", "a.safetensors", "a.json", "a.csv"}) {
     write_array(real_files(), folder / name, numbers);
     const Tensor read = read_array(real_files(), folder / name);

@@ -124,14 +124,14 @@ TEST(Npy, comes_back_as_it_was_written) {
   const Tensor matrix = Tensor::of({2, 2}, std::vector<float>{1, 2, 3, 4}).permuted({1, 0});
   EXPECT_EQ(values_of(read(written(matrix))), (Values{1, 3, 2, 4}));
   Tensor half = Tensor::zeros(DType::f16, {1});
-  half.data<uint16_t>()[0] = 0x1234;
+  half.mutable_data<uint16_t>()[0] = 0x1234;
   EXPECT_EQ(read(written(half)).dtype(), DType::f16);
   EXPECT_EQ(values_of(read(written(half))), Values{0x1234});
 }
 
 TEST(Npy, of_bfloat16_is_written_as_float32) {
   Tensor array = Tensor::zeros(DType::bf16, {1});
-  array.data<uint16_t>()[0] = 0x3FC0;
+  array.mutable_data<uint16_t>()[0] = 0x3FC0;
   EXPECT_EQ(values_of(read(written(array))), Values{1.5});
 }
 

@@ -39,10 +39,10 @@ std::string bytes_of(auto... values) {
 TEST(Safetensors, come_back_as_they_were_written) {
   const TemporaryFolder folder;
   Tensor half = Tensor::uninitialized(DType::f16, {2});
-  half.data<uint16_t>()[0] = 0x3C00;
-  half.data<uint16_t>()[1] = 0xFFFF;
+  half.mutable_data<uint16_t>()[0] = 0x3C00;
+  half.mutable_data<uint16_t>()[1] = 0xFFFF;
   Tensor flags = Tensor::zeros(DType::boolean, {1, 3});
-  flags.data<bool>()[1] = true;
+  flags.mutable_data<bool>()[1] = true;
   const Tensor matrix = Tensor::of({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
   write_safetensors(real_files(), folder / "a.safetensors",
                     {{"matrix", matrix},

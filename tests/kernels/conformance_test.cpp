@@ -169,12 +169,13 @@ TEST_P(OnnxConformance, adam) {
     constexpr double kManySteps = 1e9;
     for (const std::string which : {"", "1", "2"}) {
       if (!given.has("in.X" + which)) continue;
-      const Tensor x = given.load("in.X" + which), g = given.load("in.G" + which);
-      const Tensor v = given.load("in.V" + which), h = given.load("in.H" + which);
-      const ParameterUpdate update{.numbers = x.data<float>(),
+      const Tensor g = given.load("in.G" + which);
+      Tensor x = given.load("in.X" + which);
+      Tensor v = given.load("in.V" + which), h = given.load("in.H" + which);
+      const ParameterUpdate update{.numbers = x.mutable_data<float>(),
                                    .gradient = g.data<float>(),
-                                   .first_moment = v.data<float>(),
-                                   .second_moment = h.data<float>(),
+                                   .first_moment = v.mutable_data<float>(),
+                                   .second_moment = h.mutable_data<float>(),
                                    .count = x.elements(),
                                    .weight_decay = given.number("norm_coefficient", 0),
                                    .step = kManySteps};

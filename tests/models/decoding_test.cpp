@@ -151,10 +151,10 @@ TEST_F(DecodingTest, what_stands_in_the_padding_of_a_source_does_not_matter) {
   Batch batch = source();
   batch.ids = random_ids({3, 4}, 17, 3);
   const Tensor first = seq2seq_->forward(context, batch).data();
-  const Tensor changed = batch.source_ids.contiguous();
+  Tensor changed = batch.source_ids.contiguous();
   for (int64_t b = 0; b < 3; ++b) {
     for (int64_t s = batch.source_lens.data<int64_t>()[b]; s < 9; ++s) {
-      changed.data<int64_t>()[b * 9 + s] = (changed.data<int64_t>()[b * 9 + s] + 1) % 17;
+      changed.mutable_data<int64_t>()[b * 9 + s] = (changed.data<int64_t>()[b * 9 + s] + 1) % 17;
     }
   }
   EXPECT_TRUE(same_bits(first, seq2seq_->forward(context, batch).data()));

@@ -217,13 +217,13 @@ TEST_F(Folder, stored_in_bfloat16_is_the_model_of_the_rounded_numbers) {
   fill(model, 1);
   nn::StateDict halves;
   for (const nn::ParameterHandle& parameter : model.parameters()) {
-    const Tensor& numbers = parameter->change();
-    const Tensor half = Tensor::uninitialized(DType::bf16, numbers.shape());
+    Tensor numbers = parameter->change();
+    Tensor half = Tensor::uninitialized(DType::bf16, numbers.shape());
     for (int64_t i = 0; i < numbers.elements(); ++i) {
       uint32_t bits = 0;
       std::memcpy(&bits, numbers.data<float>() + i, sizeof bits);
-      half.data<uint16_t>()[i] = static_cast<uint16_t>(bits >> 16);
-      numbers.data<float>()[i] = tensor::from_bfloat16(half.data<uint16_t>()[i]);
+      half.mutable_data<uint16_t>()[i] = static_cast<uint16_t>(bits >> 16);
+      numbers.mutable_data<float>()[i] = tensor::from_bfloat16(half.data<uint16_t>()[i]);
     }
     halves[parameter->name()] = half;
   }

@@ -65,10 +65,10 @@ inline void fill(Model& model, uint64_t seed) {
   const base::Random random(seed);
   uint64_t next = 0;
   for (const nn::ParameterHandle& parameter : model.parameters()) {
-    const Tensor numbers = Tensor::uninitialized(DType::f32, parameter->shape());
+    Tensor numbers = Tensor::uninitialized(DType::f32, parameter->shape());
     const bool is_norm = parameter->shape().rank() == 1 && parameter->name().ends_with("weight");
     for (int64_t i = 0; i < numbers.elements(); ++i) {
-      numbers.data<float>()[i] = (is_norm ? 1.0F : 0.0F) + 0.2F * random.normal(next++);
+      numbers.mutable_data<float>()[i] = (is_norm ? 1.0F : 0.0F) + 0.2F * random.normal(next++);
     }
     parameter->assign(numbers);
   }

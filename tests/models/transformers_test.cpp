@@ -32,12 +32,12 @@ class Transformers : public ModelTest {
   // Rows of padding are nobody's business.
   static Tensor counted(const Tensor& rows, const Tensor& lens) {
     if (!lens.defined()) return rows;
-    const Tensor copy = Tensor::zeros(DType::f32, rows.shape());
+    Tensor copy = Tensor::zeros(DType::f32, rows.shape());
     const int64_t width = rows.size(2);
     for (int64_t b = 0; b < rows.size(0); ++b) {
       const int64_t begin = b * rows.size(1) * width;
       std::copy_n(rows.data<float>() + begin, lens.data<int64_t>()[b] * width,
-                  copy.data<float>() + begin);
+                  copy.mutable_data<float>() + begin);
     }
     return copy;
   }

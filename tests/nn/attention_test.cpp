@@ -219,7 +219,7 @@ TEST_F(Attention, an_intervention_changes_the_merge) {
   struct Zeros : autograd::Intervention {
     bool changes(std::string_view place) override { return place == "a.concatenated"; }
     void change(std::string_view, Tensor& values) override {
-      std::fill_n(values.data<float>(), values.elements(), 0.0F);
+      std::fill_n(values.mutable_data<float>(), values.elements(), 0.0F);
     }
   } zeros;
   Context context = inference_context();

@@ -238,11 +238,11 @@ TransformerBlock drawn_block(const TransformerBlockOptions& options) {
   TransformerBlock block(options);
   for (const ParameterHandle& parameter : block.parameters()) {
     const base::Random random(base::name_key(parameter->name()));
-    const Tensor numbers = Tensor::uninitialized(DType::f32, parameter->shape());
+    Tensor numbers = Tensor::uninitialized(DType::f32, parameter->shape());
     const bool is_norm = parameter->name().ends_with("norm.weight");
     for (int64_t i = 0; i < numbers.elements(); ++i) {
       const float draw = random.normal(static_cast<uint64_t>(i));
-      numbers.data<float>()[i] = is_norm ? 1 + 0.2F * draw : 0.4F * draw;
+      numbers.mutable_data<float>()[i] = is_norm ? 1 + 0.2F * draw : 0.4F * draw;
     }
     parameter->assign(numbers);
   }

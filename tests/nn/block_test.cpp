@@ -106,9 +106,10 @@ TEST_F(Block, gradients_are_those_of_finite_differences) {
     Context context = recording_context();
     const TransformerBlock block = drawn_block(one.options);
     const Input input(one.options.width);
-    const Tensor weights = random_leaf(input.x.shape(), 4).data();
+    Tensor weights = random_leaf(input.x.shape(), 4).data();
     for (int64_t i = input.lens[1]; i < kRows; ++i) {  // rows of padding do not count
-      std::fill_n(weights.data<float>() + (kRows + i) * one.options.width, one.options.width, 0.0F);
+      std::fill_n(weights.mutable_data<float>() + (kRows + i) * one.options.width,
+                  one.options.width, 0.0F);
     }
     const Value output = block.forward(context, {input.x}, input.call(one.options)).total(context);
     tape_.backward(context, output, weights);
@@ -133,7 +134,8 @@ TEST_F(Block, gradients_are_those_of_finite_differences) {
     const float* d_x = input.x.grad().data<float>();
     for (int64_t i = 0; i < input.lens[0] * one.options.width; i += 7) {
       Input moved(one.options.width);
-      float& number = moved.x.data().data<float>()[i];
+      Tensor moved_x = moved.x.data();
+      float& number = moved_x.mutable_data<float>()[i];
       const float before = number;
       constexpr float kFloatStep = 1.0F / 1024;  // exact in float
       number = before + kFloatStep;
@@ -151,12 +153,12 @@ TEST_F(Block, gradients_are_those_of_finite_differences) {
 Value piece(const Value& x, const std::vector<int64_t>& first, const std::vector<int64_t>& lens) {
   const int64_t width = x.size(2);
   const int64_t rows = *std::max_element(lens.begin(), lens.end());
-  const Tensor rows_of_both = Tensor::uninitialized(DType::f32, {2, rows, width});
-  std::fill_n(rows_of_both.data<float>(), rows_of_both.elements(), NAN);
+  Tensor rows_of_both = Tensor::uninitialized(DType::f32, {2, rows, width});
+  std::fill_n(rows_of_both.mutable_data<float>(), rows_of_both.elements(), NAN);
   for (size_t b = 0; b < 2; ++b) {
     const auto at = static_cast<int64_t>(b);
     std::copy_n(x.data().data<float>() + (at * x.size(1) + first[b]) * width, lens[b] * width,
-                rows_of_both.data<float>() + at * rows * width);
+                rows_of_both.mutable_data<float>() + at * rows * width);
   }
   return Value::leaf(rows_of_both);
 }

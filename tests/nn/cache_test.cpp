@@ -64,9 +64,9 @@ TEST_F(CachedAttention, sequences_of_unequal_length_are_those_they_are_alone) {
 
   // Prompts of 7 and 2 rows, padded with NaN, then two rows each.
   Tensor prompt = Tensor::uninitialized(DType::f32, {2, 7, 20});
-  std::fill_n(prompt.data<float>(), prompt.elements(), NAN);
-  std::copy_n(first.data().data<float>(), 7 * 20, prompt.data<float>());
-  std::copy_n(second.data().data<float>(), 2 * 20, prompt.data<float>() + 7 * 20);
+  std::fill_n(prompt.mutable_data<float>(), prompt.elements(), NAN);
+  std::copy_n(first.data().data<float>(), 7 * 20, prompt.mutable_data<float>());
+  std::copy_n(second.data().data<float>(), 2 * 20, prompt.mutable_data<float>() + 7 * 20);
   KvCache cache;
   const Tensor start = attention
                            .forward(context, Value::leaf(prompt), cache,
@@ -76,8 +76,8 @@ TEST_F(CachedAttention, sequences_of_unequal_length_are_those_they_are_alone) {
   EXPECT_TRUE(same_bits(start.slice(0, 1, 1).slice(1, 0, 2), second_whole.slice(1, 0, 2)));
   for (int64_t i = 0; i < 2; ++i) {
     Tensor next = Tensor::uninitialized(DType::f32, {2, 1, 20});
-    std::copy_n(first.data().data<float>() + (7 + i) * 20, 20, next.data<float>());
-    std::copy_n(second.data().data<float>() + (2 + i) * 20, 20, next.data<float>() + 20);
+    std::copy_n(first.data().data<float>() + (7 + i) * 20, 20, next.mutable_data<float>());
+    std::copy_n(second.data().data<float>() + (2 + i) * 20, 20, next.mutable_data<float>() + 20);
     const Tensor row =
         attention.forward(context, Value::leaf(next), cache, {.causal = true}).data();
     EXPECT_TRUE(same_bits(row.slice(0, 0, 1), first_whole.slice(1, 7 + i, 1)));
@@ -140,12 +140,12 @@ TEST_F(CachedAttention, goes_on_with_the_sequences_selected) {
   EXPECT_EQ(cache.count(), 5);
   EXPECT_EQ(cache.lengths().data<int64_t>()[1], 3);
   // The next row of sequence 2, of sequence 1, and of sequence 2 again.
-  const Value next = Value::leaf(Tensor::uninitialized(DType::f32, {3, 1, 20}));
+  Tensor next = Tensor::uninitialized(DType::f32, {3, 1, 20});
   const int64_t rows[] = {2 * 9 + 5, 9 + 3, 2 * 9 + 5};
   for (int64_t b = 0; b < 3; ++b) {
-    std::copy_n(x.data().data<float>() + rows[b] * 20, 20, next.data().data<float>() + b * 20);
+    std::copy_n(x.data().data<float>() + rows[b] * 20, 20, next.mutable_data<float>() + b * 20);
   }
-  const Tensor got = attention.forward(context, next, cache, {.causal = true}).data();
+  const Tensor got = attention.forward(context, Value::leaf(next), cache, {.causal = true}).data();
   const Tensor whole = attention.forward(context, x, {.causal = true}).data();
   EXPECT_TRUE(same_bits(got.slice(0, 0, 1), whole.slice(0, 2, 1).slice(1, 5, 1)));
   EXPECT_TRUE(same_bits(got.slice(0, 1, 1), whole.slice(0, 1, 1).slice(1, 3, 1)));
@@ -175,12 +175,13 @@ TEST_F(CachedAttention, goes_on_with_one_selection_after_the_other) {
     origins = selected;
     cache.select(selection);
     const auto batch = static_cast<int64_t>(origins.size());
-    const Value next = Value::leaf(Tensor::uninitialized(DType::f32, {batch, 1, 20}));
+    Tensor next = Tensor::uninitialized(DType::f32, {batch, 1, 20});
     for (int64_t b = 0; b < batch; ++b) {
       std::copy_n(x.data().data<float>() + (origins[static_cast<size_t>(b)] * 12 + row) * 20, 20,
-                  next.data().data<float>() + b * 20);
+                  next.mutable_data<float>() + b * 20);
     }
-    const Tensor got = attention.forward(context, next, cache, {.causal = true}).data();
+    const Tensor got =
+        attention.forward(context, Value::leaf(next), cache, {.causal = true}).data();
     for (int64_t b = 0; b < batch; ++b) {
       const int64_t origin = origins[static_cast<size_t>(b)];
       EXPECT_TRUE(same_bits(got.slice(0, b, 1), whole.slice(0, origin, 1).slice(1, row, 1)))

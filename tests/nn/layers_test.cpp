@@ -12,7 +12,7 @@ TEST_F(Layers, linear_multiplies_by_rows_of_the_weight_or_columns) {
   Context context = inference_context();
   const Linear out_in("fc", {.inputs = 2, .outputs = 3});
   out_in.parameters()[0]->assign(Tensor::of({3, 2}, std::vector<float>{1, 2, 3, 4, 5, 6}));
-  out_in.parameters()[1]->change().data<float>()[2] = 10;
+  out_in.parameters()[1]->change().mutable_data<float>()[2] = 10;
   const Value x = leaf({1, 2}, {1, 1});
   EXPECT_EQ(floats(out_in.forward(context, x).data()), (std::vector<float>{3, 7, 21}));
 
@@ -29,7 +29,7 @@ TEST_F(Layers, linear_notices_changed_numbers) {
   weight->assign(Tensor::of({1, 2}, std::vector<float>{1, 2}));
   const Value x = leaf({1, 2}, {1, 1});
   EXPECT_EQ(floats(layer.forward(context, x).data())[0], 3);
-  weight->change().data<float>()[0] = 5;
+  weight->change().mutable_data<float>()[0] = 5;
   EXPECT_EQ(floats(layer.forward(context, x).data())[0], 7);
 }
 
@@ -165,7 +165,7 @@ TEST_F(Layers, gated_feed_forward_can_be_seen_and_changed) {
     struct Zero : autograd::Intervention {
       bool changes(std::string_view place) override { return place == "encoder.0.ffn.gated"; }
       void change(std::string_view /*place*/, Tensor& values) override {
-        std::fill_n(values.data<float>(), values.elements(), 0.0F);
+        std::fill_n(values.mutable_data<float>(), values.elements(), 0.0F);
       }
     } zero;
     context.intervention = &zero;

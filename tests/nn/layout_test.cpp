@@ -153,7 +153,7 @@ TEST_F(LoadedAttention, a_prefix_selects_and_stays_in_the_names) {
 TEST_F(LoadedAttention, half_precision_is_widened) {
   StateDict state = fused_state();
   Tensor bias = Tensor::uninitialized(DType::f16, {12});
-  std::fill_n(bias.data<uint16_t>(), 12, uint16_t{0x3E00});
+  std::fill_n(bias.mutable_data<uint16_t>(), 12, uint16_t{0x3E00});
   state["c_proj.bias"] = bias;
   const MultiHeadAttention attention = load_attention(state, {.heads = 3});
   EXPECT_EQ(floats(attention.parameters().back()->value().data()), std::vector<float>(12, 1.5F));

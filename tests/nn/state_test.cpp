@@ -30,7 +30,7 @@ TEST(Parameter, takes_only_float32_of_its_shape) {
 TEST(Parameter, has_a_new_version_after_each_change) {
   Parameter parameter("weight", Tensor::zeros(DType::f32, {2}));
   const uint64_t before = parameter.version();
-  parameter.change().data<float>()[0] = 5;
+  parameter.change().mutable_data<float>()[0] = 5;
   EXPECT_NE(parameter.version(), before);
   EXPECT_EQ(parameter.value().data().data<float>()[0], 5);
 }

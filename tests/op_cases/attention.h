@@ -27,7 +27,8 @@ inline tensor::Shape draw_broadcast_shape(Draw& draw, const kernels::AttentionSh
 inline tensor::Tensor draw_mask(Draw& draw, const kernels::AttentionShape& s, double probability) {
   tensor::Tensor mask =
       tensor::Tensor::uninitialized(tensor::DType::boolean, draw_broadcast_shape(draw, s));
-  for (int64_t i = 0; i < mask.elements(); ++i) mask.data<bool>()[i] = draw.chance(probability);
+  for (int64_t i = 0; i < mask.elements(); ++i)
+    mask.mutable_data<bool>()[i] = draw.chance(probability);
   return mask;
 }
 

@@ -44,7 +44,7 @@ inline LossReference draw_loss(Draw& draw, const tensor::Shape& shape, int64_t c
   const tensor::Shape target_shape(shape.sizes().first(static_cast<size_t>(shape.rank() - 1)));
   loss.targets = draw.integers(target_shape, 0, classes - 1);
   for (int64_t i = 0; i < loss.targets.elements(); ++i) {
-    if (draw.chance(0.2)) loss.targets.data<int64_t>()[i] = loss.options.ignored;
+    if (draw.chance(0.2)) loss.targets.mutable_data<int64_t>()[i] = loss.options.ignored;
   }
   return loss;
 }

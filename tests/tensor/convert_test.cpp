@@ -11,7 +11,7 @@ namespace {
 
 Tensor sixteen_bits(DType dtype, const std::vector<uint16_t>& bits) {
   Tensor tensor = Tensor::uninitialized(dtype, {static_cast<int64_t>(bits.size())});
-  std::copy(bits.begin(), bits.end(), tensor.data<uint16_t>());
+  std::copy(bits.begin(), bits.end(), tensor.mutable_data<uint16_t>());
   return tensor;
 }
 
@@ -46,7 +46,7 @@ TEST(Convert, each_dtype_becomes_float32) {
   EXPECT_EQ(to_float32(sixteen_bits(DType::bf16, {0x4000})).data<float>()[0], 2.0F);
   EXPECT_EQ(to_float32(Tensor::of({2}, std::vector<int64_t>{-7, 3})).data<float>()[0], -7.0F);
   Tensor truth = Tensor::zeros(DType::boolean, {2});
-  truth.data<bool>()[1] = true;
+  truth.mutable_data<bool>()[1] = true;
   EXPECT_EQ(to_float32(truth).data<float>()[1], 1.0F);
 }
 

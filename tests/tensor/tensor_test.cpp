@@ -70,9 +70,36 @@ TEST(Tensor, from_too_few_or_too_many_values_is_refused) {
 
 TEST(Tensor, copies_share_their_numbers) {
   const Tensor original = counted({2, 3});
-  const Tensor copy = original;
-  copy.data<float>()[4] = 40;
+  Tensor copy = original;
+  copy.mutable_data<float>()[4] = 40;
   EXPECT_EQ(original.data<float>()[4], 40);
+}
+
+template <class T>
+concept Writable = requires(T tensor) {
+  tensor.template mutable_data<float>();
+}
+|| requires(T tensor) { tensor.mutable_raw(); }
+|| requires(T tensor) { tensor.mutable_matrix(); }
+|| requires(T tensor) { tensor.mutable_heads(1); };
+
+TEST(Tensor, is_only_read_through_a_const_handle) {
+  static_assert(Writable<Tensor&> && !Writable<const Tensor&>);
+  static_assert(std::is_same_v<decltype(std::declval<Tensor&>().data<float>()), const float*>);
+  static_assert(std::is_same_v<decltype(std::declval<Tensor&>().raw()), const std::byte*>);
+  static_assert(std::is_same_v<decltype(std::declval<Tensor&>().matrix()), ConstMatrixView>);
+  static_assert(std::is_same_v<decltype(std::declval<Tensor&>().heads(1)), ConstHeadsView>);
+}
+
+TEST(Tensor, is_written_where_it_is_read) {
+  Tensor whole = counted({2, 3, 8});
+  Tensor part = whole.slice(-1, 4, 4);
+  EXPECT_EQ(part.mutable_data<float>(), part.data<float>());
+  EXPECT_EQ(part.mutable_raw(), part.raw());
+  part.mutable_matrix().at(4, 1) = -1;
+  EXPECT_EQ(whole.data<float>()[4 * 8 + 4 + 1], -1);
+  part.mutable_heads(2).row(1, 1, 2)[0] = -2;
+  EXPECT_EQ(whole.data<float>()[24 + 2 * 8 + 4 + 2], -2);
 }
 
 TEST(Tensor, keeps_its_memory_when_the_arena_is_gone) {
@@ -81,7 +108,7 @@ TEST(Tensor, keeps_its_memory_when_the_arena_is_gone) {
     Arena arena;
     tensor = Tensor::zeros(arena, DType::f32, {100});
   }
-  tensor.data<float>()[99] = 1;
+  tensor.mutable_data<float>()[99] = 1;
   EXPECT_EQ(tensor.data<float>()[99], 1);
 }
 
@@ -107,7 +134,7 @@ TEST(Slice, of_any_axis_sees_the_right_numbers) {
 
 TEST(Slice, shares_memory) {
   const Tensor tensor = counted({2, 3});
-  tensor.slice(1, 2, 1).data<float>()[0] = 50;
+  tensor.slice(1, 2, 1).mutable_data<float>()[0] = 50;
   EXPECT_EQ(tensor.data<float>()[2], 50);
 }
 
@@ -190,14 +217,14 @@ TEST(Contiguous, copies_every_type_by_its_width) {
   const Tensor copy = integers.contiguous();
   EXPECT_EQ(std::vector<int64_t>(copy.data<int64_t>(), copy.data<int64_t>() + 4),
             (std::vector<int64_t>{1, 3, 2, 4}));
-  const Tensor halves = Tensor::zeros(DType::f16, {2, 3});
-  halves.data<uint16_t>()[4] = 0x3c00;
+  Tensor halves = Tensor::zeros(DType::f16, {2, 3});
+  halves.mutable_data<uint16_t>()[4] = 0x3c00;
   EXPECT_EQ(halves.permuted({1, 0}).contiguous().data<uint16_t>()[3], 0x3c00);
 }
 
 // Every number of the matrix against the same place of the contiguous copy.
 void expect_rows(const Tensor& tensor, int64_t rows, int64_t cols) {
-  const MatrixView matrix = tensor.matrix();
+  const ConstMatrixView matrix = tensor.matrix();
   ASSERT_EQ(matrix.rows, rows);
   ASSERT_EQ(matrix.cols, cols);
   const std::vector<float> values = values_of(tensor);
@@ -232,7 +259,7 @@ TEST(Matrix, of_nothing_has_no_rows_or_no_columns) {
 
 TEST(Heads, of_joined_columns_are_cut_by_width) {
   const Tensor tensor = counted({2, 3, 8});  // batch, tokens, two heads of width 4
-  const HeadsView heads = tensor.heads(2);
+  const ConstHeadsView heads = tensor.heads(2);
   for (int64_t batch = 0; batch < 2; ++batch) {
     for (int64_t head = 0; head < 2; ++head) {
       for (int64_t row = 0; row < 3; ++row) {
@@ -252,7 +279,7 @@ TEST(Heads, of_separate_heads_are_taken_as_they_lie) {
 
 TEST(Heads, of_a_third_of_a_fused_projection_step_over_the_rest) {
   const Tensor fused = counted({1, 2, 12});
-  const HeadsView keys = fused.slice(-1, 4, 4).heads(2);
+  const ConstHeadsView keys = fused.slice(-1, 4, 4).heads(2);
   EXPECT_EQ(keys.row(0, 1, 1)[0], 12 + 4 + 2);
 }
 

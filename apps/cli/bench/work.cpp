@@ -18,7 +18,7 @@ Tensor random_numbers(const Execution& execution, const Shape& shape, uint64_t k
   const int64_t count = numbers.elements();
   execution.threads.parallel_for((count + kChunk - 1) / kChunk, [&](int64_t chunk, int) {
     for (int64_t i = chunk * kChunk; i < std::min(count, (chunk + 1) * kChunk); ++i) {
-      numbers.data<float>()[i] = random.uniform(static_cast<uint64_t>(i)) - 0.5F;
+      numbers.mutable_data<float>()[i] = random.uniform(static_cast<uint64_t>(i)) - 0.5F;
     }
   });
   return numbers;
@@ -34,15 +34,15 @@ WorkCase product(const std::string& kind, const ProductSize& size, bool packed) 
   const auto make = [=](const Execution& execution, uint64_t seed) {
     const Tensor a = random_numbers(execution, {size.rows, size.depth}, seed);
     const Tensor b = random_numbers(execution, {size.depth, size.cols}, seed + 1);
-    const Tensor c = Tensor::zeros(execution.arena, DType::f32, {size.rows, size.cols});
+    Tensor c = Tensor::zeros(execution.arena, DType::f32, {size.rows, size.cols});
     const kernels::PackedMatrix panels =
         packed ? kernels::PackedMatrix(execution, b.matrix()) : kernels::PackedMatrix();
     return Work{.operations = 2.0 * static_cast<double>(size.rows * size.depth * size.cols),
-                .run = [=] {
+                .run = [=]() mutable {
                   if (packed) {
-                    kernels::matmul(execution, a.matrix(), panels, c.matrix());
+                    kernels::matmul(execution, a.matrix(), panels, c.mutable_matrix());
                   } else {
-                    kernels::matmul(execution, a.matrix(), b.matrix(), c.matrix());
+                    kernels::matmul(execution, a.matrix(), b.matrix(), c.mutable_matrix());
                   }
                 }};
   };
@@ -83,17 +83,17 @@ class AttentionWork {
     problem_.mask.causal = causal;
   }
 
-  void run() const {
+  void run() {
     kernels::AttentionOutputs outputs;
-    outputs.output = output_.heads(heads_);
-    outputs.row_max = row_max_.data<float>();
-    outputs.row_sum = row_sum_.data<float>();
+    outputs.output = output_.mutable_heads(heads_);
+    outputs.row_max = row_max_.mutable_data<float>();
+    outputs.row_sum = row_sum_.mutable_data<float>();
     kernels::attention_forward(execution_, problem_, outputs);
     if (!d_output_.defined()) return;
     kernels::AttentionGradients gradients;
-    gradients.query = gradients_[0].heads(heads_);
-    gradients.key = gradients_[1].heads(heads_);
-    gradients.value = gradients_[2].heads(heads_);
+    gradients.query = gradients_[0].mutable_heads(heads_);
+    gradients.key = gradients_[1].mutable_heads(heads_);
+    gradients.value = gradients_[2].mutable_heads(heads_);
     kernels::attention_backward(execution_, problem_, outputs, d_output_.heads(heads_), gradients);
   }
 

@@ -15,7 +15,8 @@ using tensor::MatrixView;
 using tensor::Tensor;
 
 // Rows [index * rows, (index + 1) * rows) of a matrix.
-MatrixView block_of(const MatrixView& whole, int64_t index, int64_t rows) {
+template <class T>
+tensor::Matrix<T> block_of(const tensor::Matrix<T>& whole, int64_t index, int64_t rows) {
   return {whole.data + index * rows * whole.row_stride, rows, whole.cols, whole.row_stride, 1};
 }
 
@@ -37,13 +38,13 @@ struct AddNode : Node {
     if (d_a && alpha == 1) {
       pass_on(context, d_a);
     } else if (d_a) {
-      const MatrixView da = d_a->sum(context).matrix();
+      const MatrixView da = d_a->sum(context).mutable_matrix();
       kernels::add(context.execution(), alpha, dy.matrix(), da, da);
     }
   }
 
   void add_to_second(Context& context, const Tensor& dy) const {
-    const MatrixView db = d_b->sum(context).matrix();
+    const MatrixView db = d_b->sum(context).mutable_matrix();
     for (int64_t i = 0; i < repeats; ++i) {
       kernels::add(context.execution(), 1, block_of(dy.matrix(), i, db.rows), db, db);
     }
@@ -59,12 +60,12 @@ Value add(Context& context, const Value& a, const Value& b, float alpha) {
     refuse("add", "second", "shape is " + b.shape().text() + ", the first is " + a.shape().text());
   }
   Tensor y = Tensor::uninitialized(context.arena, tensor::DType::f32, a.shape());
-  const MatrixView b_rows = b.data().matrix();
+  const tensor::ConstMatrixView b_rows = b.data().matrix();
   const int64_t repeats =
       a.shape() == b.shape() ? 1 : a.data().matrix().rows / std::max<int64_t>(b_rows.rows, 1);
   for (int64_t i = 0; i < repeats; ++i) {
     kernels::add(context.execution(), alpha, block_of(a.data().matrix(), i, b_rows.rows), b_rows,
-                 block_of(y.matrix(), i, b_rows.rows));
+                 block_of(y.mutable_matrix(), i, b_rows.rows));
   }
   Value sum = Value::leaf(y);
   if (recording(context, {&a, &b})) {

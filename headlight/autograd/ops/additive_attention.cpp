@@ -26,7 +26,7 @@ struct AdditiveAttentionNode : Node {
     kernels::additive_attention_backward(
         context.execution(), inputs.problem(), score_weights.data<float>(), results.outputs(1),
         output_gradient().heads(1), memory.views(),
-        d_score_weights ? d_score_weights->sum(context).data<float>() : nullptr);
+        d_score_weights ? d_score_weights->sum(context).mutable_data<float>() : nullptr);
     memory.finish(context);
   }
 };

@@ -101,9 +101,9 @@ kernels::AttentionProblem AttentionInputs::problem() const {
   mask.valid_lens = data_or_null<int64_t>(valid_lens);
   mask.valid_lens_per_query = valid_lens.defined() && valid_lens.rank() == 2;
   mask.query_lens = data_or_null<int64_t>(query_lens);
-  if (keep_mask.defined()) mask.keep = broadcast<const bool>(keep_mask);
-  if (forbid_mask.defined()) mask.forbid = broadcast<const bool>(forbid_mask);
-  if (bias.defined()) mask.bias = broadcast<const float>(bias);
+  if (keep_mask.defined()) mask.keep = broadcast(keep_mask.data<bool>(), keep_mask);
+  if (forbid_mask.defined()) mask.forbid = broadcast(forbid_mask.data<bool>(), forbid_mask);
+  if (bias.defined()) mask.bias = broadcast(bias.data<float>(), bias);
   return problem;
 }
 

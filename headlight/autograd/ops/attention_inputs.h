@@ -41,10 +41,11 @@ void set_attention_options(Context& context, std::string_view operation, Attenti
 // The gates of the options as the Context's intervention leaves them; absent when there are none.
 Value effective_gates(Context& context, const AttentionOptions& options, int64_t heads);
 
-// A mask, bias or bias gradient as the kernels read it: axes of size 1 repeat.
+// The numbers of `x`, a mask, bias or bias gradient, as the kernels see them: axes of size 1
+// repeat.
 template <class T>
-tensor::Broadcast<T> broadcast(const tensor::Tensor& x) {
-  tensor::Broadcast<T> result{.data = x.data<std::remove_const_t<T>>()};
+tensor::Broadcast<T> broadcast(T* numbers, const tensor::Tensor& x) {
+  tensor::Broadcast<T> result{.data = numbers};
   // The axes of rank 2, 3 and 4 among batch, head, query and key.
   constexpr int kPlaces[3][4] = {{2, 3, 0, 0}, {0, 2, 3, 0}, {0, 1, 2, 3}};
   for (int axis = 0; axis < x.rank(); ++axis) {

@@ -87,7 +87,7 @@ class AttentionReport {
     const kernels::PackedKeys& packed = inputs_.packed_keys;
     Tensor keys = Tensor::uninitialized(context_.arena, DType::f32,
                                         {s.batch, s.kv_heads, s.keys, s.key_width});
-    float* to = keys.data<float>();
+    float* to = keys.mutable_data<float>();
     for (int64_t head = 0; head < s.batch * s.kv_heads; ++head, to += s.keys * s.key_width) {
       const float* from = packed.data + head / s.kv_heads * packed.batch_stride +
                           head % s.kv_heads * packed.head_stride;
@@ -120,7 +120,7 @@ class AttentionReport {
     Tensor out = Tensor::uninitialized(context_.arena, DType::f32,
                                        head < 0 ? Shape{s.batch, s.heads, rows.count, s.keys}
                                                 : Shape{s.batch, rows.count, s.keys});
-    float* to = out.data<float>();
+    float* to = out.mutable_data<float>();
     for (int64_t b = 0; b < s.batch; ++b) {
       for (int64_t h = first_head; h < first_head + head_count; ++h) {
         scores_({stage, b, h, rows.first, rows.count}, to, s.keys);
@@ -153,7 +153,8 @@ class AttentionReport {
       const int64_t kv_head = (head < 0 ? i % heads : head) / (s.heads / s.kv_heads);
       kernels::weigh_values({rows.count, s.keys, s.value_width},
                             weights.data<float>() + i * per_head, values.row(i / heads, kv_head, 0),
-                            values.row_stride, out.data<float>() + i * per_head * s.value_width);
+                            values.row_stride,
+                            out.mutable_data<float>() + i * per_head * s.value_width);
     }
     context_.observer->see(place, out);
   }

@@ -155,7 +155,7 @@ Value effective_gates(Context& context, const AttentionOptions& options, int64_t
   Value gates = options.gates;
   if (!gates.defined()) {
     Tensor ones = Tensor::uninitialized(context.arena, DType::f32, {heads});
-    std::fill_n(ones.data<float>(), heads, 1.0F);
+    std::fill_n(ones.mutable_data<float>(), heads, 1.0F);
     gates = Value::leaf(ones);
   }
   return intervene(context, options.place, "head_gates", gates);

@@ -23,7 +23,7 @@ class AttentionInside : public Inside {
     const int64_t heads = head < 0 ? s.heads : 1;
     Tensor out = head < 0 ? Tensor::uninitialized(DType::f32, {s.batch, heads, rows.count, s.keys})
                           : Tensor::uninitialized(DType::f32, {s.batch, rows.count, s.keys});
-    float* to = out.data<float>();
+    float* to = out.mutable_data<float>();
     for (int64_t i = 0; i < s.batch * heads; ++i, to += rows.count * s.keys) {
       scores_(execution, inputs_, results_,
               {.stage = stage,

@@ -44,12 +44,12 @@ AttentionResults::AttentionResults(Context& context, const AttentionInputs& inpu
   if (keeps_ungated) ungated = Tensor::uninitialized(context.arena, DType::f32, output.shape());
 }
 
-kernels::AttentionOutputs AttentionResults::outputs(int64_t heads) const {
+kernels::AttentionOutputs AttentionResults::outputs(int64_t heads) {
   kernels::AttentionOutputs outputs;
-  outputs.output = output.heads(heads);
-  outputs.row_max = row_max.data<float>();
-  outputs.row_sum = row_sum.data<float>();
-  if (ungated.defined()) outputs.ungated = ungated.heads(heads);
+  outputs.output = output.mutable_heads(heads);
+  outputs.row_max = row_max.mutable_data<float>();
+  outputs.row_sum = row_sum.mutable_data<float>();
+  if (ungated.defined()) outputs.ungated = ungated.mutable_heads(heads);
   return outputs;
 }
 
@@ -57,14 +57,17 @@ AttentionGradientMemory::AttentionGradientMemory(Context& context, const Attenti
                                                  const AttentionTargets& targets) {
   if (targets.query || targets.key || targets.value) {
     const kernels::AttentionShape& s = inputs.shape;
-    views_.query = memory_for(context, inputs.query, targets.query).heads(s.heads);
-    views_.key = memory_for(context, inputs.key, targets.key).heads(s.kv_heads);
-    views_.value = memory_for(context, inputs.value, targets.value).heads(s.kv_heads);
+    views_.query = memory_for(context, inputs.query, targets.query).mutable_heads(s.heads);
+    views_.key = memory_for(context, inputs.key, targets.key).mutable_heads(s.kv_heads);
+    views_.value = memory_for(context, inputs.value, targets.value).mutable_heads(s.kv_heads);
   }
-  if (targets.bias) views_.bias = broadcast<float>(targets.bias->sum(context));
-  if (targets.gates) views_.gates = targets.gates->sum(context).data<float>();
+  if (targets.bias) {
+    Tensor bias = targets.bias->sum(context);
+    views_.bias = broadcast(bias.mutable_data<float>(), bias);
+  }
+  if (targets.gates) views_.gates = targets.gates->sum(context).mutable_data<float>();
   if (targets.position_bias)
-    views_.position_bias = targets.position_bias->sum(context).data<float>();
+    views_.position_bias = targets.position_bias->sum(context).mutable_data<float>();
 }
 
 Tensor AttentionGradientMemory::memory_for(Context& context, const Tensor& input,

@@ -17,7 +17,7 @@ struct AttentionResults {
 
   AttentionResults() = default;
   AttentionResults(Context& context, const AttentionInputs& inputs, bool keeps_ungated);
-  kernels::AttentionOutputs outputs(int64_t heads) const;
+  kernels::AttentionOutputs outputs(int64_t heads);
 };
 
 // Scores of one sequence and head by the kernel that made the results: kernels::attention_scores or

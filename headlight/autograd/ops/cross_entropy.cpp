@@ -21,8 +21,9 @@ Value cross_entropy(Context& context, const Value& logits, const Tensor& targets
   Tensor gradient;
   if (record) gradient = Tensor::uninitialized(context.arena, DType::f32, logits.shape());
   kernels::cross_entropy(context.execution(), logits.data().matrix(),
-                         counted.targets.data<int64_t>(), options, losses.data<float>(),
-                         counted.factor(), record ? gradient.matrix() : tensor::MatrixView());
+                         counted.targets.data<int64_t>(), options, losses.mutable_data<float>(),
+                         counted.factor(),
+                         record ? gradient.mutable_matrix() : tensor::MatrixView());
   Tensor loss = counted.mean(context, losses);
   Value result = Value::leaf(loss);
   if (record) {

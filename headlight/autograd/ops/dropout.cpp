@@ -16,9 +16,9 @@ struct DropoutNode : Node {
 
   // y = x * keep / (1 - probability):  dx += dy * keep / (1 - probability).
   void backward(Context& context) override {
-    const Gradient::Target target = d_x->target(context);
-    kernels::dropout(context.execution(), draw, output_gradient().matrix(), target.tensor.matrix(),
-                     target.accumulate);
+    Gradient::Target target = d_x->target(context);
+    kernels::dropout(context.execution(), draw, output_gradient().matrix(),
+                     target.tensor.mutable_matrix(), target.accumulate);
   }
 };
 
@@ -30,7 +30,7 @@ Value dropout(Context& context, const Value& x, float probability, std::string_v
   if (!context.training || probability == 0) return x;
   const kernels::DropoutDraw draw{.probability = probability, .key = context.random_key(place)};
   Tensor y = Tensor::uninitialized(context.arena, tensor::DType::f32, x.shape());
-  kernels::dropout(context.execution(), draw, x.data().matrix(), y.matrix(), false);
+  kernels::dropout(context.execution(), draw, x.data().matrix(), y.mutable_matrix(), false);
   Value result = Value::leaf(y);
   if (recording(context, {&x})) {
     auto node = std::make_unique<DropoutNode>();

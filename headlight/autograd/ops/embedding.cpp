@@ -23,12 +23,12 @@ struct EmbeddingNode : Node {
   void backward(Context& context) override {
     Tensor dy = output_gradient();
     if (scale != 1) {
-      const Tensor scaled = workspace(context);
-      kernels::scale(context.execution(), scale, dy.matrix(), scaled.matrix());
+      Tensor scaled = workspace(context);
+      kernels::scale(context.execution(), scale, dy.matrix(), scaled.mutable_matrix());
       dy = scaled;
     }
     kernels::embedding_backward(context.execution(), ids.data<int64_t>(), dy.matrix(),
-                                d_table->sum(context).matrix());
+                                d_table->sum(context).mutable_matrix());
   }
 };
 
@@ -57,8 +57,8 @@ Value looked_up(Context& context, const Tensor& ids, const Value& table, float s
   sizes.push_back(table.size(1));
   Tensor y = Tensor::uninitialized(context.arena, tensor::DType::f32, tensor::Shape(sizes));
   kernels::embedding_forward(context.execution(), table.data().matrix(),
-                             adjacent_ids.data<int64_t>(), y.matrix());
-  if (scale != 1) kernels::scale(context.execution(), scale, y.matrix(), y.matrix());
+                             adjacent_ids.data<int64_t>(), y.mutable_matrix());
+  if (scale != 1) kernels::scale(context.execution(), scale, y.matrix(), y.mutable_matrix());
   Value rows = Value::leaf(y);
   if (recording(context, {&table})) {
     auto node = std::make_unique<EmbeddingNode>();
@@ -72,9 +72,10 @@ Value looked_up(Context& context, const Tensor& ids, const Value& table, float s
 
 Tensor shifted(const Tensor& positions, int64_t start) {
   const Tensor adjacent = checked_integers("position_rows", "positions", positions);
-  const Tensor rows = Tensor::uninitialized(tensor::DType::i64, positions.shape());
+  Tensor rows = Tensor::uninitialized(tensor::DType::i64, positions.shape());
   std::transform(adjacent.data<int64_t>(), adjacent.data<int64_t>() + adjacent.elements(),
-                 rows.data<int64_t>(), [start](int64_t position) { return position + start; });
+                 rows.mutable_data<int64_t>(),
+                 [start](int64_t position) { return position + start; });
   return rows;
 }
 

@@ -20,13 +20,13 @@ struct GatedProductNode : Node {
   void backward(Context& context) override {
     kernels::GatedProductGradients gradients;
     if (d_gate) {
-      const Gradient::Target target = d_gate->target(context);
-      gradients.gate = target.tensor.matrix();
+      Gradient::Target target = d_gate->target(context);
+      gradients.gate = target.tensor.mutable_matrix();
       gradients.accumulate_gate = target.accumulate;
     }
     if (d_up) {
-      const Gradient::Target target = d_up->target(context);
-      gradients.up = target.tensor.matrix();
+      Gradient::Target target = d_up->target(context);
+      gradients.up = target.tensor.mutable_matrix();
       gradients.accumulate_up = target.accumulate;
     }
     kernels::gated_product_backward(context.execution(), activation, gate.matrix(), up.matrix(),
@@ -35,9 +35,9 @@ struct GatedProductNode : Node {
 };
 
 Tensor activated(Context& context, const Tensor& gate, kernels::Activation activation) {
-  const Tensor result = copy_of(context, gate);
+  Tensor result = copy_of(context, gate);
   kernels::activation_forward(context.execution(), activation, result.data<float>(),
-                              result.data<float>(), result.elements());
+                              result.mutable_data<float>(), result.elements());
   return result;
 }
 
@@ -59,7 +59,7 @@ Value gated_product(Context& context, const Value& gate, const Value& up,
   check_same_shape("gated_product", "up", up.data(), "the gate", gate.data());
   Tensor y = Tensor::uninitialized(context.arena, tensor::DType::f32, gate.shape());
   kernels::gated_product_forward(context.execution(), activation, gate.data().matrix(),
-                                 up.data().matrix(), y.matrix());
+                                 up.data().matrix(), y.mutable_matrix());
   observe_activated(context, gate.data(), activation, place);
   Value result = Value::leaf(y);
   if (recording(context, {&gate, &up})) {

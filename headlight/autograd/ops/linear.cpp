@@ -29,7 +29,7 @@ struct LinearNode : Node {
     if (d_weight) add_weight_gradient(context, dz);
     if (d_bias) {
       kernels::add_column_sums(context.execution(), dz.matrix(),
-                               d_bias->sum(context).data<float>());
+                               d_bias->sum(context).mutable_data<float>());
     }
   }
 
@@ -38,29 +38,29 @@ struct LinearNode : Node {
     if (backward_needs(activation) == ActivationNeeds::nothing) return dy;
     Tensor dz = workspace(context);
     kernels::activation_backward(context.execution(), activation, kept.data<float>(),
-                                 dy.data<float>(), dz.data<float>(), dy.elements());
+                                 dy.data<float>(), dz.mutable_data<float>(), dy.elements());
     return dz;
   }
 
   void add_input_gradient(Context& context, const Tensor& dz) const {
-    const Gradient::Target target = d_x->target(context);
+    Gradient::Target target = d_x->target(context);
     const kernels::Epilogue epilogue{.accumulate = target.accumulate};
     if (packed_backward.defined()) {
-      kernels::matmul(context.execution(), dz.matrix(), packed_backward, target.tensor.matrix(),
-                      epilogue);
+      kernels::matmul(context.execution(), dz.matrix(), packed_backward,
+                      target.tensor.mutable_matrix(), epilogue);
     } else {
       kernels::matmul(context.execution(), dz.matrix(), backward_operand(weight, layout),
-                      target.tensor.matrix(), epilogue);
+                      target.tensor.mutable_matrix(), epilogue);
     }
   }
 
   void add_weight_gradient(Context& context, const Tensor& dz) const {
-    const Gradient::Target target = d_weight->target(context);
+    Gradient::Target target = d_weight->target(context);
     const kernels::Epilogue epilogue{.accumulate = target.accumulate};
     const bool out_in = layout == WeightLayout::out_in;
     const tensor::ConstMatrixView left = out_in ? dz.matrix() : x.matrix();
     const tensor::ConstMatrixView right = out_in ? x.matrix() : dz.matrix();
-    kernels::matmul(context.execution(), left.transposed(), right, target.tensor.matrix(),
+    kernels::matmul(context.execution(), left.transposed(), right, target.tensor.mutable_matrix(),
                     epilogue);
   }
 };
@@ -143,12 +143,13 @@ Value linear(Context& context, const Value& x, const Value& weight, const Value&
 
   const kernels::Epilogue epilogue{
       .bias = bias.defined() ? bias.data().data<float>() : nullptr,
-      .before_activation = hidden.defined() ? hidden.data<float>() : nullptr,
+      .before_activation = hidden.defined() ? hidden.mutable_data<float>() : nullptr,
       .activation = activation};
   if (options.packed.defined()) {
-    kernels::matmul(context.execution(), x.data().matrix(), options.packed, y.matrix(), epilogue);
+    kernels::matmul(context.execution(), x.data().matrix(), options.packed, y.mutable_matrix(),
+                    epilogue);
   } else {
-    kernels::matmul(context.execution(), x.data().matrix(), operand, y.matrix(), epilogue);
+    kernels::matmul(context.execution(), x.data().matrix(), operand, y.mutable_matrix(), epilogue);
   }
   if (observed) context.observer->see(options.hidden_place, hidden);
   Value result = Value::leaf(y);

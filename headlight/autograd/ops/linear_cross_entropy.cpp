@@ -43,12 +43,13 @@ struct Gradients {
 
 // z = x W^T, dz = (softmax(z) - targets) / counted, per chunk:  dx = dz W;  dW += dz^T x.
 void add_chunk_gradients(Context& context, ConstMatrixView dz, ConstMatrixView x,
-                         ConstMatrixView weight, const Gradients& gradients, int64_t first) {
+                         ConstMatrixView weight, Gradients& gradients, int64_t first) {
   if (gradients.x.defined()) {
-    kernels::matmul(context.execution(), dz, weight, rows_of(gradients.x.matrix(), first, dz.rows));
+    kernels::matmul(context.execution(), dz, weight,
+                    rows_of(gradients.x.mutable_matrix(), first, dz.rows));
   }
   if (gradients.weight.defined()) {
-    kernels::matmul(context.execution(), dz.transposed(), x, gradients.weight.matrix(),
+    kernels::matmul(context.execution(), dz.transposed(), x, gradients.weight.mutable_matrix(),
                     {.accumulate = first > 0});
   }
 }
@@ -56,18 +57,18 @@ void add_chunk_gradients(Context& context, ConstMatrixView dz, ConstMatrixView x
 // Returns the losses of all rows; fills the gradients that are there.
 Tensor run_chunks(Context& context, ConstMatrixView x, ConstMatrixView weight,
                   const CountedTargets& counted, const kernels::CrossEntropyOptions& options,
-                  const Gradients& gradients) {
+                  Gradients& gradients) {
   Tensor losses = Tensor::uninitialized(context.arena, DType::f32, {x.rows});
   const int64_t chunk = chunk_rows(x.rows, weight.rows);
-  const Tensor logits = Tensor::uninitialized(context.arena, DType::f32, {chunk, weight.rows});
+  Tensor logits = Tensor::uninitialized(context.arena, DType::f32, {chunk, weight.rows});
   int64_t first = 0;
   do {  // once even without rows: the weight's gradient is zero then
     const int64_t count = std::min(chunk, x.rows - first);
-    const MatrixView z = rows_of(logits.matrix(), 0, count);
+    const MatrixView z = rows_of(logits.mutable_matrix(), 0, count);
     const ConstMatrixView rows = rows_of(x, first, count);
     kernels::matmul(context.execution(), rows, weight.transposed(), z);
     kernels::cross_entropy(context.execution(), z, counted.targets.data<int64_t>() + first, options,
-                           losses.data<float>() + first, counted.factor(),
+                           losses.mutable_data<float>() + first, counted.factor(),
                            gradients.any() ? z : MatrixView());
     add_chunk_gradients(context, z, rows, weight, gradients, first);
     first += chunk;

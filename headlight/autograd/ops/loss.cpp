@@ -37,7 +37,8 @@ Tensor CountedTargets::mean(Context& context, const Tensor& losses) const {
   const float* begin = losses.data<float>();
   const double sum = std::accumulate(begin, begin + losses.elements(), 0.0);
   Tensor loss = Tensor::uninitialized(context.arena, tensor::DType::f32, {});
-  *loss.data<float>() = counted == 0 ? 0 : static_cast<float>(sum / static_cast<double>(counted));
+  *loss.mutable_data<float>() =
+      counted == 0 ? 0 : static_cast<float>(sum / static_cast<double>(counted));
   return loss;
 }
 
@@ -55,7 +56,8 @@ void LossNode::backward(Context& context) {
   const float d_loss = *output_gradient().data<float>();
   for (Ready& ready : ready_) {
     if (d_loss != 1) {
-      kernels::scale(context.execution(), d_loss, ready.gradient.matrix(), ready.gradient.matrix());
+      kernels::scale(context.execution(), d_loss, ready.gradient.matrix(),
+                     ready.gradient.mutable_matrix());
     }
     ready.to->take(context, std::move(ready.gradient));
   }

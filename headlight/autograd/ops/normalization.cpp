@@ -34,17 +34,17 @@ void check_epsilon(std::string_view operation, float epsilon) {
 }
 
 Value ones_like(Context& context, const Tensor& weight) {
-  const Tensor ones = Tensor::uninitialized(context.arena, DType::f32, weight.shape());
-  std::fill_n(ones.data<float>(), ones.elements(), 1.0F);
+  Tensor ones = Tensor::uninitialized(context.arena, DType::f32, weight.shape());
+  std::fill_n(ones.mutable_data<float>(), ones.elements(), 1.0F);
   return Value::leaf(ones);
 }
 
-tensor::MatrixView matrix_or_none(const Tensor& x) {
-  return x.defined() ? x.matrix() : tensor::MatrixView();
+tensor::MatrixView matrix_or_none(Tensor x) {
+  return x.defined() ? x.mutable_matrix() : tensor::MatrixView();
 }
 
 float* sum_or_none(Context& context, const std::shared_ptr<Gradient>& gradient) {
-  return gradient ? gradient->sum(context).data<float>() : nullptr;
+  return gradient ? gradient->sum(context).mutable_data<float>() : nullptr;
 }
 
 // Shows what make() gives as "<place>.<name>", when it is wanted.
@@ -91,8 +91,8 @@ Tensor NormalizedRows::statistics(Context& context) const {
   return Tensor::uninitialized(context.arena, DType::f32, shape);
 }
 
-float* NormalizedRows::head_of_statistics(const Tensor& statistics, int64_t head) const {
-  return statistics.data<float>() + head * (statistics.elements() / heads);
+Tensor NormalizedRows::head_of_statistics(const Tensor& statistics, int64_t head) const {
+  return heads == 1 ? statistics : statistics.slice(0, head, 1);
 }
 
 Tensor NormalizedRows::shown(Context& context, const Tensor& statistics) const {
@@ -102,9 +102,9 @@ Tensor NormalizedRows::shown(Context& context, const Tensor& statistics) const {
 }
 
 Tensor NormalizedRows::shown_inverse(Context& context, const Tensor& inverse) const {
-  const Tensor statistics = Tensor::uninitialized(context.arena, DType::f32, inverse.shape());
+  Tensor statistics = Tensor::uninitialized(context.arena, DType::f32, inverse.shape());
   std::transform(inverse.data<float>(), inverse.data<float>() + inverse.elements(),
-                 statistics.data<float>(), [](float value) { return 1 / value; });
+                 statistics.mutable_data<float>(), [](float value) { return 1 / value; });
   return shown(context, statistics);
 }
 
@@ -120,24 +120,24 @@ Normalization::Normalization(Context& context, Tensor normalized_rows, const Val
       inverse_deviation(statistics(context)),
       d_bias(bias_value.gradient()) {}
 
-kernels::LayerNormOutputs Normalization::outputs(const Tensor& y, int64_t head) const {
-  return {.y = head_of(y, head).matrix(),
-          .mean = head_of_statistics(mean, head),
-          .inverse_deviation = head_of_statistics(inverse_deviation, head)};
+kernels::LayerNormOutputs Normalization::outputs(Tensor& y, int64_t head) {
+  return {.y = head_of(y, head).mutable_matrix(),
+          .mean = head_of_statistics(mean, head).mutable_data<float>(),
+          .inverse_deviation = head_of_statistics(inverse_deviation, head).mutable_data<float>()};
 }
 
-void Normalization::run(Context& context, const Tensor& y) const {
+void Normalization::run(Context& context, Tensor& y) {
   for (int64_t head = 0; head < heads; ++head) {
     kernels::layer_norm_forward(context.execution(), head_of(rows, head).matrix(),
                                 weight.data<float>(), bias_data(), epsilon, outputs(y, head));
   }
 }
 
-void Normalization::add_gradients(Context& context, const Tensor& dy, const Tensor& d_rows) const {
+void Normalization::add_gradients(Context& context, const Tensor& dy, Tensor d_rows) const {
   for (int64_t head = 0; head < heads; ++head) {
     kernels::layer_norm_backward(context.execution(), head_of(rows, head).matrix(),
-                                 weight.data<float>(), head_of_statistics(mean, head),
-                                 head_of_statistics(inverse_deviation, head),
+                                 weight.data<float>(), head_of_statistics(mean, head).data<float>(),
+                                 head_of_statistics(inverse_deviation, head).data<float>(),
                                  head_of(dy, head).matrix(),
                                  {.x = matrix_or_none(head_of(d_rows, head)),
                                   .weight = sum_or_none(context, d_weight),
@@ -155,9 +155,9 @@ void Normalization::observe_at(Context& context, std::string_view place, const T
 }
 
 Tensor Normalization::normalized(Context& context) const {
-  const Normalization plain(context, rows, ones_like(context, weight), Value(),
-                            {.epsilon = epsilon, .heads = heads});
-  const Tensor result = Tensor::uninitialized(context.arena, DType::f32, rows.shape());
+  Normalization plain(context, rows, ones_like(context, weight), Value(),
+                      {.epsilon = epsilon, .heads = heads});
+  Tensor result = Tensor::uninitialized(context.arena, DType::f32, rows.shape());
   plain.run(context, result);
   return result;
 }
@@ -179,23 +179,23 @@ RmsNormalization::RmsNormalization(Context& context, Tensor normalized_rows,
       weight_offset(options.weight_offset),
       inverse_root(statistics(context)) {}
 
-kernels::RmsNormOutputs RmsNormalization::outputs(const Tensor& y, int64_t head) const {
-  return {.y = head_of(y, head).matrix(), .inverse_root = head_of_statistics(inverse_root, head)};
+kernels::RmsNormOutputs RmsNormalization::outputs(Tensor& y, int64_t head) {
+  return {.y = head_of(y, head).mutable_matrix(),
+          .inverse_root = head_of_statistics(inverse_root, head).mutable_data<float>()};
 }
 
-void RmsNormalization::run(Context& context, const Tensor& y) const {
+void RmsNormalization::run(Context& context, Tensor& y) {
   for (int64_t head = 0; head < heads; ++head) {
     kernels::rms_norm_forward(context.execution(), head_of(rows, head).matrix(), weight_data(),
                               epsilon, outputs(y, head));
   }
 }
 
-void RmsNormalization::add_gradients(Context& context, const Tensor& dy,
-                                     const Tensor& d_rows) const {
+void RmsNormalization::add_gradients(Context& context, const Tensor& dy, Tensor d_rows) const {
   for (int64_t head = 0; head < heads; ++head) {
     kernels::rms_norm_backward(
         context.execution(), head_of(rows, head).matrix(), weight_data(),
-        head_of_statistics(inverse_root, head), head_of(dy, head).matrix(),
+        head_of_statistics(inverse_root, head).data<float>(), head_of(dy, head).matrix(),
         {.x = matrix_or_none(head_of(d_rows, head)), .weight = sum_or_none(context, d_weight)});
   }
 }
@@ -209,9 +209,9 @@ void RmsNormalization::observe_at(Context& context, std::string_view place, cons
 }
 
 Tensor RmsNormalization::normalized(Context& context) const {
-  const RmsNormalization plain(context, rows, ones_like(context, weight),
-                               {.epsilon = epsilon, .heads = heads});
-  const Tensor result = Tensor::uninitialized(context.arena, DType::f32, rows.shape());
+  RmsNormalization plain(context, rows, ones_like(context, weight),
+                         {.epsilon = epsilon, .heads = heads});
+  Tensor result = Tensor::uninitialized(context.arena, DType::f32, rows.shape());
   plain.run(context, result);
   return result;
 }

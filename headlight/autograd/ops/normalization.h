@@ -30,9 +30,9 @@ struct NormalizedRows {
 
   // A head of tensors like `rows`; not defined where they are not.
   tensor::Tensor head_of(const tensor::Tensor& x, int64_t head) const;
-  // Room for one number for each row of each head, head after head, and where a head's begin.
+  // Room for one number for each row of each head, head after head, and those of one head.
   tensor::Tensor statistics(Context& context) const;
-  float* head_of_statistics(const tensor::Tensor& statistics, int64_t head) const;
+  tensor::Tensor head_of_statistics(const tensor::Tensor& statistics, int64_t head) const;
   // As they are shown: (...) or, with several heads, (..., H).
   tensor::Tensor shown(Context& context, const tensor::Tensor& statistics) const;
   // One over each: what the kernels keep is the inverse.
@@ -51,14 +51,13 @@ struct Normalization : NormalizedRows {
                 const LayerNormOptions& options);
 
   const float* bias_data() const { return bias.defined() ? bias.data<float>() : nullptr; }
-  kernels::LayerNormOutputs outputs(const tensor::Tensor& y, int64_t head = 0) const;
-  void run(Context& context, const tensor::Tensor& y) const;
+  kernels::LayerNormOutputs outputs(tensor::Tensor& y, int64_t head = 0);
+  void run(Context& context, tensor::Tensor& y);
   // With n = (rows - mean) / deviation, y = n * weight + bias, g = dy * weight:
   //   drows += (g - mean(g) - n * mean(g * n)) / deviation
   //   dweight += sum of dy * n;  dbias += sum of dy
   // Without d_rows, only the last two.
-  void add_gradients(Context& context, const tensor::Tensor& dy,
-                     const tensor::Tensor& d_rows) const;
+  void add_gradients(Context& context, const tensor::Tensor& dy, tensor::Tensor d_rows) const;
   void observe_at(Context& context, std::string_view place, const tensor::Tensor& y) const;
   // Adds its statistics, the rows before the weight, and its attributes.
   void add_to(Context& context, Report& report) const;
@@ -77,12 +76,11 @@ struct RmsNormalization : NormalizedRows {
                    const RmsNormOptions& options);
 
   kernels::RmsNormWeight weight_data() const { return {weight.data<float>(), weight_offset}; }
-  kernels::RmsNormOutputs outputs(const tensor::Tensor& y, int64_t head = 0) const;
-  void run(Context& context, const tensor::Tensor& y) const;
+  kernels::RmsNormOutputs outputs(tensor::Tensor& y, int64_t head = 0);
+  void run(Context& context, tensor::Tensor& y);
   // With n = rows / root, y = n * (offset + weight), g = dy * (offset + weight):
   //   drows += (g - n * mean(g * n)) / root;  dweight += sum of dy * n
-  void add_gradients(Context& context, const tensor::Tensor& dy,
-                     const tensor::Tensor& d_rows) const;
+  void add_gradients(Context& context, const tensor::Tensor& dy, tensor::Tensor d_rows) const;
   void observe_at(Context& context, std::string_view place, const tensor::Tensor& y) const;
   // Adds its statistics, the rows before the weight, and its attributes.
   void add_to(Context& context, Report& report) const;
@@ -147,7 +145,7 @@ struct ResidualNormNode : Node {
     if (!arrived.defined()) return zeros(context, normalization.rows.shape());
     tensor::Tensor d_sum = workspace(context, 0);
     if (d_sum.template data<float>() != arrived.template data<float>()) {
-      kernels::scale(context.execution(), 1, arrived.matrix(), d_sum.matrix());
+      kernels::scale(context.execution(), 1, arrived.matrix(), d_sum.mutable_matrix());
     }
     return d_sum;
   }

@@ -17,7 +17,7 @@ ResidualNorm residual_norm(Context& context, const Value& x, const Value& residu
   Tensor y = Tensor::uninitialized(context.arena, DType::f32, x.shape());
   Normalization normalization(context, sum, weight, bias, options);
   kernels::residual_norm_forward(context.execution(), x.data().matrix(), residual.data().matrix(),
-                                 sum.matrix(), weight.data().data<float>(),
+                                 sum.mutable_matrix(), weight.data().data<float>(),
                                  normalization.bias_data(), options.epsilon,
                                  normalization.outputs(y));
   normalization.observe_at(context, options.place, y);

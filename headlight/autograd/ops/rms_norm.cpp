@@ -39,7 +39,7 @@ ResidualNorm residual_rms_norm(Context& context, const Value& x, const Value& re
   Tensor y = Tensor::uninitialized(context.arena, DType::f32, x.shape());
   RmsNormalization normalization(context, sum, weight, options);
   kernels::residual_rms_norm_forward(
-      context.execution(), x.data().matrix(), residual.data().matrix(), sum.matrix(),
+      context.execution(), x.data().matrix(), residual.data().matrix(), sum.mutable_matrix(),
       normalization.weight_data(), options.epsilon, normalization.outputs(y));
   normalization.observe_at(context, options.place, y);
   ResidualNorm result{Value::leaf(sum), Value::leaf(y)};

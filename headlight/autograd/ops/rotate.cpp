@@ -21,9 +21,9 @@ struct RotateNode : Node {
 
   // y = m R x with R orthogonal:  dx += m R^T dy, the rotation by the opposite angles.
   void backward(Context& context) override {
-    const Gradient::Target target = d_x->target(context);
+    Gradient::Target target = d_x->target(context);
     kernels::rotate(context.execution(), rotation, output_gradient().matrix(),
-                    target.tensor.matrix(), target.accumulate);
+                    target.tensor.mutable_matrix(), target.accumulate);
   }
 };
 
@@ -79,7 +79,7 @@ Value rotate(Context& context, const Value& x, const RotateOptions& options) {
                              .interleaved = options.interleaved,
                              .magnitude = options.magnitude};
   Tensor y = Tensor::uninitialized(context.arena, tensor::DType::f32, x.shape());
-  kernels::rotate(context.execution(), rotation, x.data().matrix(), y.matrix(), false);
+  kernels::rotate(context.execution(), rotation, x.data().matrix(), y.mutable_matrix(), false);
   observe_rotated(context, options, y);
   Value result = Value::leaf(y);
   if (recording(context, {&x})) {

@@ -17,7 +17,7 @@ struct ScaleNode : Node {
 
   // y = alpha * x:  dx += alpha * dy.
   void backward(Context& context) override {
-    const MatrixView dx = d_x->sum(context).matrix();
+    const MatrixView dx = d_x->sum(context).mutable_matrix();
     kernels::add(context.execution(), alpha, output_gradient().matrix(), dx, dx);
   }
 };
@@ -27,7 +27,7 @@ struct ScaleNode : Node {
 Value scale(Context& context, const Value& x, float alpha) {
   check_rows("scale", "input", x.data());
   Tensor y = Tensor::uninitialized(context.arena, tensor::DType::f32, x.shape());
-  kernels::scale(context.execution(), alpha, x.data().matrix(), y.matrix());
+  kernels::scale(context.execution(), alpha, x.data().matrix(), y.mutable_matrix());
   Value scaled = Value::leaf(y);
   if (recording(context, {&x})) {
     auto node = std::make_unique<ScaleNode>();

@@ -23,7 +23,7 @@ struct SoftmaxNode : Node {
   // log_softmax:  dx += dy - exp(y) * sum(dy).
   void backward(Context& context) override {
     formula(context.execution(), y.matrix(), output_gradient().matrix(),
-            d_x->sum(context).matrix());
+            d_x->sum(context).mutable_matrix());
   }
 };
 
@@ -31,7 +31,7 @@ Value over_rows(Context& context, const char* operation, const Value& x, Forward
                 Backward backward) {
   check_rows(operation, "input", x.data());
   Tensor y = Tensor::uninitialized(context.arena, tensor::DType::f32, x.shape());
-  forward(context.execution(), x.data().matrix(), y.matrix());
+  forward(context.execution(), x.data().matrix(), y.mutable_matrix());
   Value result = Value::leaf(y);
   if (recording(context, {&x})) {
     auto node = std::make_unique<SoftmaxNode>();

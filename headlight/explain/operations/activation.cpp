@@ -42,11 +42,11 @@ CombinationRule activation_combination() {
 
 Tensor activation_gradient(const GradientFlow& flow) {
   const Tensor x = flow.trace.values(flow.operand.name);
-  const Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
+  Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
   tensor::Arena arena;
-  kernels::activation_backward({flow.trace.threads(), arena},
-                               activation_of(flow.made.word("function")), x.data<float>(),
-                               flow.gradient.data<float>(), result.data<float>(), x.elements());
+  kernels::activation_backward(
+      {flow.trace.threads(), arena}, activation_of(flow.made.word("function")), x.data<float>(),
+      flow.gradient.data<float>(), result.mutable_data<float>(), x.elements());
   return result;
 }
 

@@ -88,10 +88,10 @@ Tensor sum_gradient(const GradientFlow& flow) {
   if (flow.operand.shape != flow.made.shape) return {};
   const double alpha = flow.role == "left" ? flow.made.number("alpha", 1) : 1;
   if (alpha == 1) return flow.gradient;
-  const Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
+  Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
   tensor::Arena arena;
   kernels::scale({flow.trace.threads(), arena}, static_cast<float>(alpha), flow.gradient.matrix(),
-                 result.matrix());
+                 result.mutable_matrix());
   return result;
 }
 

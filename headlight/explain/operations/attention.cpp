@@ -69,15 +69,15 @@ class WeightedValues : public LateValues {
     const int64_t queries = weights.size(-2);
     std::vector<int64_t> sizes(weights.shape().sizes().begin(), weights.shape().sizes().end());
     sizes.push_back(value.size(3));
-    const Tensor result = Tensor::uninitialized(tensor::DType::f32, Shape(sizes));
+    Tensor result = Tensor::uninitialized(tensor::DType::f32, Shape(sizes));
     const int64_t per_head = queries * value.size(2);
     const int64_t shown = head < 0 ? heads : 1;
     for (int64_t i = 0; i < value.size(0) * shown; ++i) {
       const int64_t kv_head = (head < 0 ? i % shown : head) / group;
-      kernels::weigh_values({queries, value.size(2), value.size(3)},
-                            weights.data<float>() + i * per_head,
-                            value.slice(0, i / shown, 1).slice(1, kv_head, 1).data<float>(),
-                            value.size(3), result.data<float>() + i * per_head * value.size(3));
+      kernels::weigh_values(
+          {queries, value.size(2), value.size(3)}, weights.data<float>() + i * per_head,
+          value.slice(0, i / shown, 1).slice(1, kv_head, 1).data<float>(), value.size(3),
+          result.mutable_data<float>() + i * per_head * value.size(3));
     }
     return result;
   }

@@ -75,14 +75,14 @@ Tensor split_moved(const Tensor& gradient, const TracedTensor& made) {
 Tensor scores_gradient(const GradientFlow& flow) {
   const bool to_query = flow.role == "query";
   const Tensor other = flow.trace.values(*flow.made.operand(to_query ? "key" : "query"));
-  const Tensor result = Tensor::zeros(DType::f32, flow.operand.shape);
+  Tensor result = Tensor::zeros(DType::f32, flow.operand.shape);
   const int64_t heads = flow.made.shape[1];
   const int64_t group = heads / (to_query ? other.size(1) : flow.operand.shape[1]);
   tensor::Arena arena;
   for (int64_t h = 0; h < heads; ++h) {
     const Tensor gradient = one_head(flow.gradient, h);
     const Tensor factors = one_head(other, to_query ? h / group : h);
-    const tensor::MatrixView to = result.slice(1, to_query ? h : h / group, 1).matrix();
+    const tensor::MatrixView to = result.slice(1, to_query ? h : h / group, 1).mutable_matrix();
     const tensor::ConstMatrixView left =
         to_query ? gradient.matrix() : gradient.matrix().transposed();
     kernels::matmul({flow.trace.threads(), arena}, left, factors.matrix(), to,
@@ -95,10 +95,10 @@ Tensor scores_gradient(const GradientFlow& flow) {
 Tensor cap_gradient(const GradientFlow& flow) {
   const Tensor capped = flow.trace.values(flow.made.name);
   const auto cap = static_cast<float>(flow.made.number("cap"));
-  const Tensor result = Tensor::uninitialized(DType::f32, flow.operand.shape);
+  Tensor result = Tensor::uninitialized(DType::f32, flow.operand.shape);
   for (int64_t i = 0; i < result.elements(); ++i) {
     const float share = capped.data<float>()[i] / cap;
-    result.data<float>()[i] = flow.gradient.data<float>()[i] * (1 - share * share);
+    result.mutable_data<float>()[i] = flow.gradient.data<float>()[i] * (1 - share * share);
   }
   return result;
 }
@@ -112,7 +112,7 @@ Tensor weigh_gradient(const GradientFlow& flow) {
   const Shape& s = flow.made.shape;
   const bool to_weights = flow.role == "weights";
   const Tensor other = flow.trace.values(*flow.made.operand(to_weights ? "value" : "weights"));
-  const Tensor result = Tensor::zeros(DType::f32, flow.operand.shape);
+  Tensor result = Tensor::zeros(DType::f32, flow.operand.shape);
   const int64_t group = s[1] / (to_weights ? other.size(1) : flow.operand.shape[1]);
   const float* gradient = flow.gradient.data<float>();
   for (int64_t h = 0; h < s[1]; ++h) {
@@ -125,10 +125,10 @@ Tensor weigh_gradient(const GradientFlow& flow) {
           if (to_weights) {
             sum += static_cast<double>(gradient[c]) * other.data<float>()[row + c];
           } else {
-            result.data<float>()[row + c] += gradient[c] * other.data<float>()[pair];
+            result.mutable_data<float>()[row + c] += gradient[c] * other.data<float>()[pair];
           }
         }
-        if (to_weights) result.data<float>()[pair] = static_cast<float>(sum);
+        if (to_weights) result.mutable_data<float>()[pair] = static_cast<float>(sum);
       }
     }
   }
@@ -137,12 +137,12 @@ Tensor weigh_gradient(const GradientFlow& flow) {
 
 // o_i = sum over j of w_ij, so each of them gets the row's gradient.
 Tensor sum_keys_gradient(const GradientFlow& flow) {
-  const Tensor result = Tensor::uninitialized(DType::f32, flow.operand.shape);
+  Tensor result = Tensor::uninitialized(DType::f32, flow.operand.shape);
   const int64_t keys = flow.operand.shape[3];
   const int64_t width = flow.operand.shape[4];
   for (int64_t i = 0; i < result.elements() / width; ++i) {
     std::copy_n(flow.gradient.data<float>() + i / keys * width, width,
-                result.data<float>() + i * width);
+                result.mutable_data<float>() + i * width);
   }
   return result;
 }
@@ -151,7 +151,7 @@ Tensor sum_keys_gradient(const GradientFlow& flow) {
 Tensor merge_gradient(const GradientFlow& flow) {
   if (flow.role != "input") return {};
   const Shape& s = flow.operand.shape;
-  const Tensor split = split_heads(flow.gradient, s[1]);
+  Tensor split = split_heads(flow.gradient, s[1]);
   const std::string* name = flow.made.operand("gates");
   if (name == nullptr) return split;
   const TracedTensor& gates = flow.trace.at(*name);
@@ -159,7 +159,7 @@ Tensor merge_gradient(const GradientFlow& flow) {
   for (int64_t h = 0; h < s[1]; ++h) {
     const std::vector<int64_t> at =
         gates.shape.rank() == 1 ? std::vector<int64_t>{h} : std::vector<int64_t>{0, h};
-    const tensor::MatrixView head = split.slice(1, h, 1).matrix();
+    const tensor::MatrixView head = split.slice(1, h, 1).mutable_matrix();
     kernels::scale({flow.trace.threads(), arena}, static_cast<float>(flow.trace.value(gates, at)),
                    head, head);
   }

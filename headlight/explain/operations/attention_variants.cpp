@@ -13,10 +13,9 @@ std::string attention_place(const Trace& /*trace*/, const TracedTensor& tensor) 
 }
 
 tensor::Tensor as_truth(const tensor::Tensor& numbers) {
-  const tensor::Tensor truth =
-      tensor::Tensor::uninitialized(tensor::DType::boolean, numbers.shape());
+  tensor::Tensor truth = tensor::Tensor::uninitialized(tensor::DType::boolean, numbers.shape());
   std::transform(numbers.data<float>(), numbers.data<float>() + numbers.elements(),
-                 truth.data<bool>(), [](float number) { return number != 0; });
+                 truth.mutable_data<bool>(), [](float number) { return number != 0; });
   return truth;
 }
 

@@ -118,14 +118,15 @@ Tensor positions_by_column(const TracedTensor& positions) {
   const int64_t rows = positions.shape[1];
   const int64_t width = positions.shape[2];
   const double base = positions.number("base");
-  const Tensor both = Tensor::uninitialized(tensor::DType::f32, {rows, 2 * width});
+  Tensor both = Tensor::uninitialized(tensor::DType::f32, {rows, 2 * width});
   kernels::sinusoids(
       {.first = static_cast<int64_t>(positions.number("start")), .base = base * base},
-      both.matrix());
-  const Tensor result = Tensor::uninitialized(tensor::DType::f32, positions.shape);
+      both.mutable_matrix());
+  Tensor result = Tensor::uninitialized(tensor::DType::f32, positions.shape);
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < width; ++c) {
-      result.data<float>()[r * width + c] = both.data<float>()[r * 2 * width + 2 * c + c % 2];
+      result.mutable_data<float>()[r * width + c] =
+          both.data<float>()[r * 2 * width + 2 * c + c % 2];
     }
   }
   return result;

@@ -33,9 +33,9 @@ void put_gated(TraceBuilder& builder, const RecordedStep& step, const std::strin
 Tensor product_gradient(const GradientFlow& flow) {
   const Tensor other =
       flow.trace.values(*flow.made.operand(flow.role == "left" ? "right" : "left"));
-  const Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
+  Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
   for (int64_t i = 0; i < result.elements(); ++i) {
-    result.data<float>()[i] = flow.gradient.data<float>()[i] * other.data<float>()[i];
+    result.mutable_data<float>()[i] = flow.gradient.data<float>()[i] * other.data<float>()[i];
   }
   return result;
 }

@@ -47,7 +47,7 @@ Tensor normalize_gradient(const GradientFlow& flow) {
   if (flow.role != "input") return {};
   const Tensor normalized = flow.trace.values(flow.made.name);
   const Tensor deviation = flow.trace.values(*flow.made.operand("deviation"));
-  const Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
+  Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
   const int64_t width = flow.made.shape[-1] / static_cast<int64_t>(flow.made.number("heads", 1));
   for (int64_t row = 0; row < result.elements() / width; ++row) {
     const float* g = flow.gradient.data<float>() + row * width;
@@ -61,7 +61,7 @@ Tensor normalize_gradient(const GradientFlow& flow) {
     // Without a mean to take away nothing comes back by it.
     if (flow.made.operand("mean") == nullptr) mean = 0;
     for (int64_t c = 0; c < width; ++c) {
-      result.data<float>()[row * width + c] =
+      result.mutable_data<float>()[row * width + c] =
           static_cast<float>((g[c] - mean - n[c] * along) / deviation.data<float>()[row]);
     }
   }
@@ -73,9 +73,9 @@ Tensor scale_gradient(const GradientFlow& flow) {
   if (flow.role != "input") return {};
   const Tensor weight = flow.trace.values(*flow.made.operand("weight"));
   const auto offset = static_cast<float>(flow.made.number("offset"));
-  const Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
+  Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
   for (int64_t i = 0; i < result.elements(); ++i) {
-    result.data<float>()[i] =
+    result.mutable_data<float>()[i] =
         flow.gradient.data<float>()[i] * (offset + weight.data<float>()[i % weight.elements()]);
   }
   return result;

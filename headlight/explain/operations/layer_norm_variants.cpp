@@ -42,10 +42,11 @@ class RowNorm {
                    Tensor::uninitialized(tensor::DType::f32, shape)};
     for (int64_t r = 0; r < rows(); ++r) {
       const NormedRows one = row(r, static_cast<float>(epsilons[static_cast<size_t>(r)]));
-      all.deviation.data<float>()[r] = one.deviation.data<float>()[0];
+      all.deviation.mutable_data<float>()[r] = one.deviation.data<float>()[0];
       std::copy_n(one.normalized.data<float>(), width(),
-                  all.normalized.data<float>() + r * width());
-      std::copy_n(one.output.data<float>(), width(), all.output.data<float>() + r * width());
+                  all.normalized.mutable_data<float>() + r * width());
+      std::copy_n(one.output.data<float>(), width(),
+                  all.output.mutable_data<float>() + r * width());
     }
     return all;
   }

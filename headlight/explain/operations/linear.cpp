@@ -97,10 +97,10 @@ tensor::ConstMatrixView backward_weight(const GradientFlow& flow, const Tensor& 
 Tensor input_gradient(const GradientFlow& flow) {
   if (flow.role != "input" || flow.made.has_attribute("repeat")) return {};
   const Tensor weight = flow.trace.values(*flow.made.operand("weight"));
-  const Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
+  Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
   tensor::Arena arena;
   kernels::matmul({flow.trace.threads(), arena}, flow.gradient.matrix(),
-                  backward_weight(flow, weight), result.matrix());
+                  backward_weight(flow, weight), result.mutable_matrix());
   return result;
 }
 

@@ -44,13 +44,14 @@ std::string prediction_place(const Trace& trace, const TracedTensor& tensor) {
 // All rows side by side, times the output layer's weight for each.
 Tensor flattened_logits(const Trace& trace, const nn::Linear::Part& part) {
   const Tensor rows = trace.values(*trace.at("logits").operand("input"));
-  const Tensor logits = Tensor::zeros(tensor::DType::f32, {1, part.outputs});
+  Tensor logits = Tensor::zeros(tensor::DType::f32, {1, part.outputs});
   tensor::Arena arena;
   for (int64_t t = 0; t < rows.size(1); ++t) {
     const bool last = t + 1 == rows.size(1);
     kernels::matmul(
         {trace.threads(), arena}, rows.slice(1, t, 1).matrix(),
-        autograd::forward_operand(part.weight->value().data(), part.layout), logits.matrix(),
+        autograd::forward_operand(part.weight->value().data(), part.layout),
+        logits.mutable_matrix(),
         {.accumulate = true,
          .bias = last && part.bias ? part.bias->value().data().data<float>() : nullptr});
   }

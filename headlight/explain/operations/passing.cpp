@@ -10,13 +10,13 @@ Tensor pass_back(const GradientFlow& flow) { return flow.gradient.reshaped(flow.
 
 // The columns that were cut out; the rest has no part in it.
 Tensor cut_gradient(const GradientFlow& flow) {
-  const Tensor result = Tensor::zeros(tensor::DType::f32, flow.operand.shape);
+  Tensor result = Tensor::zeros(tensor::DType::f32, flow.operand.shape);
   const int64_t width = flow.made.shape[-1];
   const int64_t whole = flow.operand.shape[-1];
   const auto begin = static_cast<int64_t>(flow.made.number("begin"));
   for (int64_t row = 0; row < flow.gradient.elements() / width; ++row) {
     std::copy_n(flow.gradient.data<float>() + row * width, width,
-                result.data<float>() + row * whole + begin);
+                result.mutable_data<float>() + row * whole + begin);
   }
   return result;
 }

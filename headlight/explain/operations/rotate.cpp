@@ -76,9 +76,9 @@ Tensor rotate_gradient(const GradientFlow& flow) {
   const int64_t pairs = rates.elements();
   const bool interleaved = flow.made.number("interleaved") != 0;
   const double magnitude = flow.made.number("magnitude", 1);
-  const Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
+  Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
   const float* g = flow.gradient.data<float>();
-  float* to = result.data<float>();
+  float* to = result.mutable_data<float>();
   std::copy_n(g, result.elements(), to);
   for (int64_t row = 0; row < result.elements() / all; ++row) {
     const double position =

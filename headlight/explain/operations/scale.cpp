@@ -20,10 +20,10 @@ void put_scale(TraceBuilder& builder, const RecordedStep& step, const std::strin
 }
 
 Tensor scaled_gradient(const GradientFlow& flow) {
-  const Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
+  Tensor result = Tensor::uninitialized(tensor::DType::f32, flow.operand.shape);
   tensor::Arena arena;
   kernels::scale({flow.trace.threads(), arena}, static_cast<float>(flow.made.number("factor")),
-                 flow.gradient.matrix(), result.matrix());
+                 flow.gradient.matrix(), result.mutable_matrix());
   return result;
 }
 

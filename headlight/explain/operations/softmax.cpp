@@ -28,11 +28,11 @@ void put_softmax(TraceBuilder& builder, const RecordedStep& step, const std::str
 // A = softmax(S):  dS = A * (dA - sum of A dA).
 Tensor softmax_gradient(const GradientFlow& flow) {
   if (flow.role != "input") return {};
-  const Tensor result = Tensor::zeros(tensor::DType::f32, flow.operand.shape);
+  Tensor result = Tensor::zeros(tensor::DType::f32, flow.operand.shape);
   tensor::Arena arena;
   kernels::softmax_backward({flow.trace.threads(), arena},
                             flow.trace.values(flow.made.name).matrix(), flow.gradient.matrix(),
-                            result.matrix());
+                            result.mutable_matrix());
   return result;
 }
 

@@ -43,9 +43,9 @@ ShownStep small_mask(LessonOptions& options) {
   autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
   const Value x = Value::leaf(drawn_numbers({1, kSmall, kSmall}, options.seed, "x"));
   autograd::attention(context, x, x, x, {.causal = true});
-  const Tensor forbidden = Tensor::zeros(tensor::DType::i64, {kSmall, kSmall});
+  Tensor forbidden = Tensor::zeros(tensor::DType::i64, {kSmall, kSmall});
   for (int64_t i = 0; i < kSmall; ++i) {
-    for (int64_t j = i + 1; j < kSmall; ++j) forbidden.data<int64_t>()[i * kSmall + j] = 1;
+    for (int64_t j = i + 1; j < kSmall; ++j) forbidden.mutable_data<int64_t>()[i * kSmall + j] = 1;
   }
   ShownStep step = lesson_step(options, "from-scratch", 4);
   step.arrays = {

@@ -9,9 +9,9 @@ int main() {
   base::ThreadPool threads(2);
   tensor::Arena arena;
   const tensor::Tensor tokens = tensor::Tensor::of({1, 2, 4}, {1.f, 0, 0, 0, 0, 1, 0, 0});
-  const tensor::Tensor output = tensor::Tensor::zeros(tensor::DType::f32, {1, 2, 4});
-  const tensor::Tensor rows = tensor::Tensor::zeros(tensor::DType::f32, {2, 1, 1, 2});
-  const tensor::HeadsView heads = tokens.heads(1);
+  tensor::Tensor output = tensor::Tensor::zeros(tensor::DType::f32, {1, 2, 4});
+  tensor::Tensor rows = tensor::Tensor::zeros(tensor::DType::f32, {2, 1, 1, 2});
+  const tensor::ConstHeadsView heads = tokens.heads(1);
   const kernels::AttentionProblem problem{.shape = {1, 1, 1, 2, 2, 4, 4},
                                           .query = heads,
                                           .key = heads,
@@ -20,8 +20,9 @@ int main() {
                                           .scale = 0,
                                           .mask = {},
                                           .dropout = {}};
-  kernels::attention_forward({threads, arena}, problem,
-                             {output.heads(1), {}, rows.data<float>(), rows.data<float>() + 2});
+  kernels::attention_forward(
+      {threads, arena}, problem,
+      {output.mutable_heads(1), {}, rows.mutable_data<float>(), rows.mutable_data<float>() + 2});
   // A scale of zero makes all weights equal, so each token is the mean of both.
   const float* result = output.data<float>();
   std::printf("%s %g %g\n", kernels::simd_target().c_str(), result[0], result[1]);
