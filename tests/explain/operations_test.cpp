@@ -1,0 +1,96 @@
+// Every operation on rows of numbers, explained cell by cell: the list to which a new one is added.
+#include "tests/explain/support.h"
+
+namespace headlight::explain {
+namespace {
+
+using autograd::Context;
+using autograd::Value;
+
+// Of a value (1, 3, 4).
+struct ExplainedOperation {
+  const char* name;
+  std::function<Value(Context& context, const Value& x)> run;
+};
+
+Value drawn(const tensor::Shape& shape, uint64_t seed) {
+  const base::Random random(seed);
+  std::vector<float> numbers(static_cast<size_t>(shape.elements()));
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = random.normal(i);
+  return Value::leaf(Tensor::of(shape, numbers));
+}
+
+// A weight that the trace can name.
+Value weight(Context& context, const char* name, const tensor::Shape& shape) {
+  const Value made = drawn(shape, base::name_key(name));
+  name_value(context, "weights", name, made);
+  return made;
+}
+
+const std::vector<ExplainedOperation>& explained_operations() {
+  static const std::vector<ExplainedOperation> operations = {
+      {"add",
+       [](Context& c, const Value& x) {
+         return add(c, weight(c, "a", {1, 3, 4}), x);
+       }},
+      {"add with a factor",
+       [](Context& c, const Value& x) {
+         return add(c, weight(c, "a", {1, 3, 4}), x, 0.5F);
+       }},
+      {"gated_product",
+       [](Context& c, const Value& x) {
+         return gated_product(c, weight(c, "gate", {1, 3, 4}), x, kernels::Activation::silu);
+       }},
+      {"layer_norm",
+       [](Context& c, const Value& x) {
+         return layer_norm(c, x, weight(c, "w", {4}), weight(c, "b", {4}));
+       }},
+      {"layer_norm of heads",
+       [](Context& c, const Value& x) {
+         return layer_norm(c, x, weight(c, "w", {2}), {}, {.heads = 2});
+       }},
+      {"linear",
+       [](Context& c, const Value& x) {
+         return linear(c, x, weight(c, "w", {5, 4}), weight(c, "b", {5}),
+                       {.activation = kernels::Activation::gelu});
+       }},
+      {"residual_norm",
+       [](Context& c, const Value& x) {
+         return residual_norm(c, x, weight(c, "r", {1, 3, 4}), weight(c, "w", {4}), {},
+                              {.place = "x.norm"})
+             .normalized;
+       }},
+      {"rms_norm",
+       [](Context& c, const Value& x) {
+         return rms_norm(c, x, weight(c, "w", {4}), {.weight_offset = 1});
+       }},
+      {"rms_norm of heads",
+       [](Context& c, const Value& x) {
+         return rms_norm(c, x, weight(c, "w", {2}), {.heads = 2});
+       }},
+      {"rotate",
+       [](Context& c, const Value& x) {
+         return rotate(c, x, {.heads = 2, .rates = Tensor::of({1}, {0.7F}), .magnitude = 1.1F});
+       }},
+      {"scale", [](Context& c, const Value& x) { return scale(c, x, -3); }},
+      {"softmax", [](Context& c, const Value& x) { return softmax(c, x); }},
+  };
+  return operations;
+}
+
+TEST_F(ExplainTest, every_operation_is_explained_cell_by_cell) {
+  for (const ExplainedOperation& operation : explained_operations()) {
+    SCOPED_TRACE(operation.name);
+    const Trace trace = trace_run(threads_, {}, [&](Context& context) {
+      const Value x = drawn({1, 3, 4}, 1);
+      name_value(context, "x", "input", x);
+      name_value(context, "x", "result", operation.run(context, x));
+    });
+    ASSERT_NE(trace.find("x.result"), nullptr);
+    EXPECT_NE(trace.at("x.result").operation, kGiven);
+    expect_all_explained(trace);
+  }
+}
+
+}  // namespace
+}  // namespace headlight::explain
