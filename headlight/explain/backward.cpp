@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "headlight/explain/gradients.h"
+#include "headlight/explain/tensor_index.h"
 #include "headlight/explain/trace_builder.h"
 
 namespace headlight::explain {
@@ -67,14 +68,6 @@ std::vector<std::string> path_to(const Trace& trace, const std::string& paramete
   }
   std::reverse(path.begin(), path.end());
   return path;
-}
-
-int64_t offset_of(const tensor::Shape& shape, const std::vector<int64_t>& index) {
-  int64_t offset = 0;
-  for (size_t axis = 0; axis < index.size(); ++axis) {
-    offset = offset * shape[static_cast<int>(axis)] + index[axis];
-  }
-  return offset;
 }
 
 class Walk {

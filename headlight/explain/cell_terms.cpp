@@ -8,28 +8,12 @@
 #include <utility>
 
 #include "headlight/explain/operation.h"
+#include "headlight/explain/tensor_index.h"
 
 namespace headlight::explain {
 namespace {
 
 using Index = std::vector<int64_t>;
-
-int64_t offset_in(const tensor::Shape& shape, const Index& index) {
-  int64_t offset = 0;
-  for (size_t axis = 0; axis < index.size(); ++axis) {
-    offset = offset * shape[static_cast<int>(axis)] + index[axis];
-  }
-  return offset;
-}
-
-Index index_at(const tensor::Shape& shape, int64_t offset) {
-  Index index(static_cast<size_t>(shape.rank()));
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    index[static_cast<size_t>(axis)] = offset % shape[axis];
-    offset /= shape[axis];
-  }
-  return index;
-}
 
 // A rule followed for one cell.
 class Evaluation {
@@ -110,7 +94,7 @@ class Evaluation {
       } else if (part.kind() == "row") {
         where.insert(where.end(), at_.begin(), at_.end() - 1);
       } else if (part.kind() == "offset") {
-        where = index_at(from.shape, offset_in(tensor_.shape, at_));
+        where = index_at(from.shape, offset_of(tensor_.shape, at_));
       } else {
         where.push_back(whole(part));
       }

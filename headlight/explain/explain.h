@@ -19,5 +19,5 @@
 #include "headlight/explain/input.h"
 #include "headlight/explain/operation.h"
 #include "headlight/explain/trace.h"
-#include "headlight/explain/trace_file.h"
+#include "headlight/explain/trace_json.h"
 #include "headlight/explain/variants.h"

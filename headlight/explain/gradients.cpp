@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "headlight/explain/tensor_index.h"
+
 namespace headlight::explain {
 
 using tensor::Tensor;
@@ -71,10 +73,6 @@ std::vector<Term> Gradients::weight_terms(const CellReference& weight) {
     const Tensor gradient = rule == nullptr ? Tensor() : at(use.made->name);
     if (!gradient.defined()) continue;
     for (const CellUse& cell : rule(trace_, *use.made, use.role, weight.index)) {
-      int64_t offset = 0;
-      for (size_t axis = 0; axis < cell.result.size(); ++axis) {
-        offset = offset * use.made->shape[static_cast<int>(axis)] + cell.result[axis];
-      }
       Term term{.key = cell.key, .value = cell.constant, .constant = cell.constant};
       if (cell.other_role) {
         const TracedTensor& other = trace_.at(*use.made->operand(*cell.other_role));
@@ -82,7 +80,7 @@ std::vector<Term> Gradients::weight_terms(const CellReference& weight) {
             {{other.name, cell.other_index}, trace_.value(other, cell.other_index)});
       }
       term.factors.push_back(
-          {{"gradient." + use.made->name, cell.result}, gradient.data<float>()[offset]});
+          {{"gradient." + use.made->name, cell.result}, number_at(gradient, cell.result)});
       for (const Factor& factor : term.factors) term.value *= factor.value;
       term.running = term.value + (terms.empty() ? 0 : terms.back().running);
       terms.push_back(std::move(term));

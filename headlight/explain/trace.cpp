@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "headlight/explain/cell.h"
+#include "headlight/explain/tensor_index.h"
 
 namespace headlight::explain {
 namespace {
@@ -11,18 +12,6 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 using tensor::Tensor;
-
-double number_at(const Tensor& values, const std::vector<int64_t>& index) {
-  int64_t offset = 0;
-  for (size_t axis = 0; axis < index.size(); ++axis) {
-    offset = offset * values.size(static_cast<int>(axis)) + index[axis];
-  }
-  if (values.dtype() == tensor::DType::i64) {
-    return static_cast<double>(values.data<int64_t>()[offset]);
-  }
-  if (values.dtype() == tensor::DType::boolean) return values.data<bool>()[offset] ? 1 : 0;
-  return values.data<float>()[offset];
-}
 
 }  // namespace
 

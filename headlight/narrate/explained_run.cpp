@@ -58,7 +58,7 @@ std::string option_text(const std::string& key) {
 }
 
 void check_layers(const Explaining& work) {
-  const int64_t count = layer_count(work.subject.model());
+  const int64_t count = model_layer_count(work.subject.model());
   for (const int64_t layer : work.request.layers) {
     if (layer < count) continue;
     throw Error(ErrorKind::bad_input, "explain", "layer " + std::to_string(layer),
@@ -68,18 +68,18 @@ void check_layers(const Explaining& work) {
 
 }  // namespace
 
-int64_t layer_count(const models::Model& model) {
+int64_t model_layer_count(const models::Model& model) {
   const models::Parts parts = model.parts();
   const nn::TransformerStack* layers = parts.decoder != nullptr ? parts.decoder : parts.encoder;
   return static_cast<int64_t>(layers->blocks().size());
 }
 
-std::set<int64_t> layers_shown(const Explaining& work) {
+std::set<int64_t> layers_traced(const Explaining& work) {
   constexpr int64_t kReadable = 2;
   if (!work.request.layers.empty()) return work.request.layers;
   const bool for_people = work.request.format == ExplainFormat::text && !work.request.cell &&
                           work.request.names.empty();
-  if (!for_people || layer_count(work.subject.model()) <= kReadable || work.request.backward)
+  if (!for_people || model_layer_count(work.subject.model()) <= kReadable || work.request.backward)
     return {};
   return {0};
 }
@@ -108,10 +108,10 @@ void check_shown_memory(const Explaining& work, const Trace& trace) {
 Explained explain_run(const Explaining& work, const recipes::WorkedTraining* training) {
   const models::Model& model = work.subject.model();
   check_layers(work);
-  Explained run{
-      explain::trace_model(work.threads, model, work.subject.input, {.layers = layers_shown(work)}),
-      {},
-      {}};
+  Explained run{explain::trace_model(work.threads, model, work.subject.input,
+                                     {.layers = layers_traced(work)}),
+                {},
+                {}};
   run.variants = wanted_variants(work, run.trace);
   check_shown_memory(work, run.trace);
   // A page shows the heads around the cell that it opens at.

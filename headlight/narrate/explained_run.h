@@ -32,10 +32,10 @@ struct Explaining {
 };
 
 // Of the decoder, or of an encoder alone.
-int64_t layer_count(const models::Model& model);
+int64_t model_layer_count(const models::Model& model);
 // Layers that are traced; empty: all. Of a large model a reader sees one at a time; other programs
 // get all.
-std::set<int64_t> layers_shown(const Explaining& work);
+std::set<int64_t> layers_traced(const Explaining& work);
 
 // `training`: the one that has just ended, from which the next step would go on; null: none.
 Explained explain_run(const Explaining& work, const recipes::WorkedTraining* training);

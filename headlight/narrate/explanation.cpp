@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "headlight/narrate/asked_steps.h"
-#include "headlight/narrate/trace_json.h"
+#include "headlight/narrate/trace_with_steps.h"
 #include "headlight/narrate/walk.h"
 
 namespace headlight::narrate {
@@ -70,12 +70,13 @@ std::string introduction(const Explaining& work) {
   if (work.subject.target) {
     text += wrapped(catalogue.text("message.target", {{"target", *work.subject.target}}), width);
   }
-  const std::set<int64_t> layers = layers_shown(work);
+  const std::set<int64_t> layers = layers_traced(work);
   if (!layers.empty()) {
-    text += wrapped(catalogue.text("message.more_layers",
-                                   {{"layer", std::to_string(*layers.begin())},
-                                    {"layers", std::to_string(layer_count(work.subject.model()))}}),
-                    width);
+    text += wrapped(
+        catalogue.text("message.more_layers",
+                       {{"layer", std::to_string(*layers.begin())},
+                        {"layers", std::to_string(model_layer_count(work.subject.model()))}}),
+        width);
   }
   return text + "\n";
 }

@@ -25,5 +25,5 @@
 #include "headlight/narrate/shown_step.h"
 #include "headlight/narrate/steps.h"
 #include "headlight/narrate/text_layout.h"
-#include "headlight/narrate/trace_json.h"
+#include "headlight/narrate/trace_with_steps.h"
 #include "headlight/narrate/walk.h"

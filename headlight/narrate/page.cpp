@@ -12,7 +12,7 @@
 #include "headlight/io/io.h"
 #include "headlight/narrate/languages.h"
 #include "headlight/narrate/steps.h"
-#include "headlight/narrate/trace_json.h"
+#include "headlight/narrate/trace_with_steps.h"
 
 namespace headlight::narrate {
 namespace {

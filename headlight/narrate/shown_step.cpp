@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "headlight/narrate/trace_json.h"
+#include "headlight/narrate/trace_with_steps.h"
 #include "headlight/text/text.h"
 
 namespace headlight::narrate {

@@ -1,4 +1,5 @@
-// The settings of a training run: keys with their ranges, presets, and what a run folder remembers.
+// The settings of a training run, put together from presets, a file and what was typed; the keys
+// themselves are in train_keys.cpp. And what a run folder remembers of them.
 #pragma once
 
 #include <string>

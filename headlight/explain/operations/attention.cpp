@@ -3,7 +3,8 @@
 #include "headlight/explain/operations/attention.h"
 
 #include <map>
-#include <tuple>
+
+#include "headlight/explain/tensor_index.h"
 
 namespace headlight::explain {
 namespace {
@@ -12,14 +13,6 @@ using autograd::Recording;
 using kernels::ScoreStage;
 using tensor::Shape;
 using tensor::Tensor;
-
-double number_in(const Tensor& values, const std::vector<int64_t>& index) {
-  int64_t offset = 0;
-  for (size_t axis = 0; axis < index.size(); ++axis) {
-    offset = offset * values.size(static_cast<int>(axis)) + index[axis];
-  }
-  return values.data<float>()[offset];
-}
 
 // A stage of attention that its Inside computes; rows that were asked for are kept for a while.
 class StageValues : public LateValues {
@@ -42,7 +35,7 @@ class StageValues : public LateValues {
           inside_->stage({trace.threads(), arena}, stage_, index[1], {index[2], 1});
       row = rows_.emplace(key, numbers).first;
     }
-    return number_in(row->second, {index[0], 0, index[3]});
+    return number_at(row->second, {index[0], 0, index[3]});
   }
 
  private:

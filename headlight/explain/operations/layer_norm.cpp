@@ -1,5 +1,6 @@
 // layer_norm and residual_norm: rows to mean 0 and deviation 1, then weight and bias.
 #include "headlight/explain/operations/norm.h"
+#include "headlight/explain/tensor_index.h"
 
 namespace headlight::explain {
 namespace {
@@ -88,12 +89,7 @@ std::vector<CellUse> norm_weight_uses(const Trace& trace, const TracedTensor& ma
   const int64_t width = trace.at(*made.operand("weight")).shape[0];
   const int64_t rows = made.shape.elements() / made.shape[-1];
   for (int64_t row = 0; row < rows; ++row) {
-    std::vector<int64_t> at(static_cast<size_t>(made.shape.rank()));
-    int64_t rest = row;
-    for (int axis = made.shape.rank() - 2; axis >= 0; --axis) {
-      at[static_cast<size_t>(axis)] = rest % made.shape[axis];
-      rest /= made.shape[axis];
-    }
+    std::vector<int64_t> at = index_at(made.shape, row * made.shape[-1]);
     for (int64_t column = cell.front(); column < made.shape[-1]; column += width) {
       at.back() = column;
       CellUse use{.result = at, .key = role == "bias" ? "bias" : "product"};

@@ -1,5 +1,5 @@
 // A trace as JSON and as safetensors.
-#include "headlight/explain/trace_file.h"
+#include "headlight/explain/trace_json.h"
 
 #include <utility>
 

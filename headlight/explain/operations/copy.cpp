@@ -23,7 +23,7 @@ Tensor cut_gradient(const GradientFlow& flow) {
 
 }  // namespace
 
-void add_passing(OperationTable& table) {
+void add_copy(OperationTable& table) {
   table.add({.name = std::string(kGiven),
              .does = "an input of what is shown: ids, masks, or a tensor of a part that was left "
                      "out"});

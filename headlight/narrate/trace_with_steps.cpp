@@ -1,5 +1,5 @@
 // Steps put into explain's JSON.
-#include "headlight/narrate/trace_json.h"
+#include "headlight/narrate/trace_with_steps.h"
 
 #include <utility>
 
