@@ -36,6 +36,8 @@ const std::vector<base::EmbeddedFile>& @ARG_FUNCTION@() {
 
 }  // namespace @ARG_NAMESPACE@
 ")
-  set_source_files_properties(${output} PROPERTIES OBJECT_DEPENDS "${dependencies}")
+  # On its own: in a batch of sources the files it depends on would not count.
+  set_source_files_properties(${output} PROPERTIES
+    OBJECT_DEPENDS "${dependencies}" SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE ${output})
 endfunction()

@@ -1,4 +1,5 @@
 // Every operation on rows of numbers, explained cell by cell: the list to which a new one is added.
+#include "headlight/explain/gradients.h"
 #include "tests/explain/support.h"
 
 namespace headlight::explain {
@@ -78,14 +79,64 @@ const std::vector<ExplainedOperation>& explained_operations() {
   return operations;
 }
 
+Trace traced_operation(base::ThreadPool& threads, const ExplainedOperation& operation) {
+  return trace_run(threads, {}, [&](Context& context) {
+    const Value x = drawn({1, 3, 4}, 1);
+    name_value(context, "x", "input", x);
+    name_value(context, "x", "result", operation.run(context, x));
+  });
+}
+
+// What comes back to x when something has come back to the result: by the engine, and by the rules
+// for gradients.
+class WayBack {
+ public:
+  WayBack(base::ThreadPool& threads, const ExplainedOperation& operation)
+      : threads_(threads), operation_(operation) {}
+
+  Tensor by_engine() {
+    autograd::Tape tape;
+    Context context{.threads = threads_, .arena = arena_, .tape = &tape};
+    const Value x = Value::leaf(drawn({1, 3, 4}, 1).data(), true);
+    const Value y = operation_.run(context, x);
+    tape.backward(context, y, arrived_at(y.shape()));
+    return x.grad();
+  }
+
+  Tensor by_rules(const Trace& trace) {
+    Context context{.threads = threads_, .arena = arena_};
+    const Value result = Value::leaf(trace.values("x.result"), true);
+    result.gradient()->add(context, arrived_at(result.shape()));
+    return Gradients(trace, {{"x.result", result}}, {}).at("x.input");
+  }
+
+ private:
+  static Tensor arrived_at(const tensor::Shape& shape) { return drawn(shape, 2).data(); }
+
+  base::ThreadPool& threads_;
+  tensor::Arena arena_;
+  const ExplainedOperation& operation_;
+};
+
+TEST_F(ExplainTest, gradients_pass_through_every_operation_as_in_the_engine) {
+  for (const ExplainedOperation& operation : explained_operations()) {
+    SCOPED_TRACE(operation.name);
+    const Trace trace = traced_operation(threads_, operation);
+    WayBack way(threads_, operation);
+    const Tensor engine = way.by_engine();
+    const Tensor rules = way.by_rules(trace);
+    ASSERT_TRUE(rules.defined());
+    ASSERT_EQ(rules.shape(), engine.shape());
+    for (int64_t i = 0; i < engine.elements(); ++i) {
+      EXPECT_NEAR(rules.data<float>()[i], engine.data<float>()[i], 1e-5) << i;
+    }
+  }
+}
+
 TEST_F(ExplainTest, every_operation_is_explained_cell_by_cell) {
   for (const ExplainedOperation& operation : explained_operations()) {
     SCOPED_TRACE(operation.name);
-    const Trace trace = trace_run(threads_, {}, [&](Context& context) {
-      const Value x = drawn({1, 3, 4}, 1);
-      name_value(context, "x", "input", x);
-      name_value(context, "x", "result", operation.run(context, x));
-    });
+    const Trace trace = traced_operation(threads_, operation);
     ASSERT_NE(trace.find("x.result"), nullptr);
     EXPECT_NE(trace.at("x.result").operation, kGiven);
     expect_all_explained(trace);

@@ -46,10 +46,6 @@ class KnownKeys {
       add("role." + name + ".text");
     }
     for (const std::string& key : test::rule_keys()) add(key);
-    for (const auto& [name, operation] : operation_table().operations) {
-      add("backward." + operation.gradient_text);
-      add("formula.backward." + operation.gradient_text);
-    }
   }
 
  private:

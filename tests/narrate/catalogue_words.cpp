@@ -167,6 +167,9 @@ std::vector<std::string> rule_keys() {
     for (const auto& one : operation.rule.combinations) {
       keys.push_back("cell.combination." + one.key);
     }
+    if (operation.gradient_text.empty()) continue;
+    keys.push_back("backward." + operation.gradient_text);
+    keys.push_back("formula.backward." + operation.gradient_text);
   }
   return keys;
 }

@@ -19,7 +19,7 @@ std::string misspelled(std::string_view language, const std::string& text, const
 // Whether a digit, the separator and a digit follow each other.
 bool has_number_with(const std::string& text, char separator);
 
-// The keys of what rules of operations speak of: ingredients, terms and combinations.
+// The keys of what operations speak of: ingredients, terms, combinations, the way of gradients.
 std::vector<std::string> rule_keys();
 // The keys of all variants.
 const std::vector<std::string>& variant_keys();
