@@ -163,9 +163,4 @@ void remove_file(FileSystem& files, const std::string& path) {
   if (result < 0) throw_write_error(path, -result);
 }
 
-void rename_file(FileSystem& files, const std::string& from, const std::string& to) {
-  const int result = files.rename(from, to);
-  if (result < 0) throw_write_error(to, -result);
-}
-
 }  // namespace headlight::base

@@ -112,7 +112,6 @@ std::vector<std::string> list_directory(FileSystem& files, const std::string& pa
 // are made in. These throw Error(failed) or Error(out_of_memory).
 void make_directories(FileSystem& files, const std::string& path);
 void remove_file(FileSystem& files, const std::string& path);
-void rename_file(FileSystem& files, const std::string& from, const std::string& to);
 // What stands before the last slash; "." without one.
 std::string directory_of(const std::string& path);
 // Makes the names in a directory durable: what was renamed or removed in it stays so after a crash.

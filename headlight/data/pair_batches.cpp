@@ -153,9 +153,4 @@ const PairIndices& PairBatches::indices(int64_t step) {
   return batches_[static_cast<size_t>(step - epoch_begins_[static_cast<size_t>(epoch_)])];
 }
 
-int64_t PairBatches::epoch_of(int64_t step) {
-  seek(step);
-  return epoch_;
-}
-
 }  // namespace headlight::data

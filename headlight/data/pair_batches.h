@@ -49,8 +49,6 @@ class PairBatches {
   // alone; steps in order cost least.
   PairBatch batch(int64_t step) { return make_batch(pairs_, indices(step), options_.ids); }
   const PairIndices& indices(int64_t step);
-  // The epoch that the step is in, from 0.
-  int64_t epoch_of(int64_t step);
 
  private:
   void seek(int64_t step);

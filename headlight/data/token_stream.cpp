@@ -102,27 +102,6 @@ TokenStream tokenize(const text::Tokenizer& tokenizer, std::string_view text,
   return stream;
 }
 
-TokenStream read_token_file(const base::Input& input, int64_t vocabulary_size) {
-  if (input.size() % 2 != 0) {
-    throw Error(ErrorKind::bad_input, "tokens", input.name(),
-                "has " + std::to_string(input.size()) + " bytes, two for each token are needed");
-  }
-  TokenStream stream(vocabulary_size);
-  std::vector<std::byte> bytes;
-  std::vector<int64_t> ids;
-  for (uint64_t at = 0; at < input.size(); at += bytes.size()) {
-    bytes.resize(std::min<uint64_t>(kPieceBytes, input.size() - at));
-    input.read(at, bytes);
-    ids.clear();
-    for (size_t i = 0; i < bytes.size(); i += 2) {
-      ids.push_back(std::to_integer<int64_t>(bytes[i]) | std::to_integer<int64_t>(bytes[i + 1])
-                                                             << 8);
-    }
-    stream.append(ids);
-  }
-  return stream;
-}
-
 TextSplit split_text(std::string_view text) {
   const auto starts = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
   const auto characters = std::count_if(text.begin(), text.end(), starts);

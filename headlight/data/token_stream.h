@@ -35,9 +35,6 @@ class TokenStream {
 TokenStream tokenize(const text::Tokenizer& tokenizer, std::string_view text,
                      const std::string& name);
 
-// A file of ids as nanoGPT writes them (train.bin): unsigned, two bytes each, lower byte first.
-TokenStream read_token_file(const base::Input& input, int64_t vocabulary_size);
-
 // The first nine tenths of the characters (code points), rounded down, and the rest.
 struct TextSplit {
   std::string_view train;

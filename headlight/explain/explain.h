@@ -7,6 +7,7 @@
 //   explain::Trace trace = explain::trace_model(threads, model, input);
 //   for (const explain::TracedTensor& tensor : trace.tensors()) { ... trace.values(tensor.name) }
 //   explain_cell(trace, parse_cell(trace, "encoder.0.self.head.2.scores[3,5]"));
+//   explain::write_trace(files, "trace.safetensors", trace, explain::trace_tensors(trace));
 //
 // A Trace and what is asked of it belong to one thread at a time. Mistakes of the caller (unknown
 // names, cells out of range, texts without words) are Error(bad_input).

@@ -52,8 +52,6 @@ class Trace {
   tensor::Tensor values(std::string_view name) const;
   // One number of a tensor or parameter; the index is whole ((B, ...)) and within the shape.
   double value(const TracedTensor& tensor, const std::vector<int64_t>& index) const;
-  // Whether its numbers are computed when they are asked for.
-  bool is_late(const TracedTensor& tensor) const { return late_.contains(tensor.name); }
   // Labels of an axis of the size that the tensor has there; empty where positions are numbers.
   std::vector<std::string> labels(Axis axis) const;
 

@@ -66,9 +66,4 @@ int TracedTensor::head_axis() const {
   return head == axes.end() ? -1 : static_cast<int>(head - axes.begin());
 }
 
-std::vector<std::string_view> formula_keys() {
-  const auto& formulas = operation_table().formulas;
-  return {formulas.begin(), formulas.end()};
-}
-
 }  // namespace headlight::explain

@@ -65,7 +65,4 @@ struct TracedTensor {
   int head_axis() const;
 };
 
-// All keys of formulas that there are.
-std::vector<std::string_view> formula_keys();
-
 }  // namespace headlight::explain

@@ -55,8 +55,10 @@ struct Continuation {
 struct GenerateOptions {
   SamplingOptions sampling = {};  // greedy
   Ending ending = {};
-  bool use_cache = true;        // without it every step computes all from scratch
-  uint64_t first_sequence = 0;  // number of the first prompt, for the draws
+  bool use_cache = true;  // without it every step computes all from scratch
+  // The number of the first prompt, which the draws depend on: prompts that are handed over one by
+  // one, each with its own number, get what they get together.
+  uint64_t first_sequence = 0;
 };
 
 // A new id as it comes. All texts of a sequence, joined, are its Continuation's text.

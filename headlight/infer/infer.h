@@ -1,6 +1,8 @@
 // Door of infer: what repeats calls of a model without learning from them. Continuing prompts by
 // greedy choice or sampling, beam search, outputs for many sources, sentence vectors.
 //
+// Prompts that come as a padded tensor with its mask become lists by unpadded().
+//
 // Results depend neither on threads nor on what else is in the batch, and are the same with the
 // cache and without, to the bit. A call changes nothing but its Context; several threads may run
 // the same model, each with its own Context.

@@ -32,8 +32,6 @@ class MultiHeadAttention {
   // The projections of query, key and value, and the one of the merged heads (null: none).
   const std::vector<Linear>& input_layers() const noexcept { return inputs_; }
   const Linear* output_layer() const noexcept { return output_ ? &*output_ : nullptr; }
-  // Whether inputs that are one Value are projected in one product.
-  bool is_fused() const noexcept { return query_key_value_.has_value(); }
   const Value& gates() const noexcept { return gates_; }
 
   // Gates (H,) or (B, H) for all calls that bring none; a Value that wants a gradient gets it. An

@@ -43,6 +43,4 @@ class Norm {
   ParameterHandle bias_;
 };
 
-using LayerNorm = Norm;
-
 }  // namespace headlight::nn

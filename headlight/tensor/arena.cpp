@@ -136,11 +136,6 @@ size_t Arena::peak_bytes() const {
   return state_->peak;
 }
 
-void Arena::release_free_blocks() {
-  std::lock_guard<std::mutex> lock(state_->mutex);
-  state_->release();
-}
-
 Block allocate_block(size_t bytes) {
   return Block(system_allocate(std::max(bytes, kAlignment)),
                [](std::byte* block) { std::free(block); });

@@ -26,7 +26,6 @@ class Arena {
   size_t bytes_in_use() const;    // held by live blocks
   size_t bytes_reserved() const;  // held from the system, free blocks included
   size_t peak_bytes() const;      // highest bytes_in_use so far
-  void release_free_blocks();     // gives free blocks back to the system
 
  private:
   struct State;

@@ -60,7 +60,6 @@ TEST_F(Refusal, of_linear_names_weight_bias_and_packing) {
   const kernels::PackedMatrix packed(context.execution(), weight.data().matrix());
   EXPECT_EQ(error(x, weight, Value(), {.packed = packed}),
             "linear (packed): is [5, 3], the weight needs [3, 5]");
-  EXPECT_EQ(error(x, weight, Value(), {.packed_backward = packed}), "");
 }
 
 TEST_F(Refusal, of_norms_names_weight_bias_and_residual) {

@@ -47,32 +47,6 @@ TEST(TokenStream, refuses_ids_outside_the_vocabulary) {
   EXPECT_EQ(stream.size(), 2);
 }
 
-TEST(TokenFile, is_two_bytes_a_token) {
-  const std::string bytes("\x01\x00\xff\x01\x00\x80", 6);
-  const base::MemoryInput input("train.bin", std::as_bytes(std::span(bytes)));
-  EXPECT_EQ(all_of(read_token_file(input, 50257)), (std::vector<int64_t>{1, 511, 32768}));
-}
-
-TEST(TokenFile, larger_than_a_piece_is_read_whole) {
-  std::string bytes;
-  for (int i = 0; i < 700000; ++i)
-    bytes += {static_cast<char>(i), static_cast<char>(i >> 8 & 0x7f)};
-  const base::MemoryInput input("train.bin", std::as_bytes(std::span(bytes)));
-  const std::vector<int64_t> ids = all_of(read_token_file(input, 50257));
-  ASSERT_EQ(ids.size(), 700000U);
-  for (size_t i = 0; i < ids.size(); i += 9973) EXPECT_EQ(ids[i], static_cast<int64_t>(i & 0x7fff));
-}
-
-TEST(TokenFile, of_an_odd_size_or_with_unknown_ids_is_refused) {
-  const std::string bytes("\x01\x00\xff", 3);
-  const auto from = [&](size_t size) {
-    const base::MemoryInput input("train.bin", std::as_bytes(std::span(bytes.data(), size)));
-    return error_of([&] { read_token_file(input, 1); });
-  };
-  EXPECT_EQ(from(3), "tokens (train.bin): has 3 bytes, two for each token are needed");
-  EXPECT_EQ(from(2), "tokens: id 1 at place 0, the vocabulary has 1");
-}
-
 TEST(Tokenize, in_pieces_gives_the_ids_of_the_whole) {
   std::string text;
   for (int i = 0; text.size() < (size_t{5} << 19); ++i) {

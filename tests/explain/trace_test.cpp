@@ -25,12 +25,10 @@ void expect_all_shown(base::ThreadPool& threads, const Trace& trace, const model
 void expect_well_formed(const Trace& trace) {
   std::set<std::string> known;
   for (const TracedTensor& parameter : trace.parameters()) known.insert(parameter.name);
-  const std::vector<std::string_view> formulas = formula_keys();
   for (const TracedTensor& tensor : trace.tensors()) {
     EXPECT_EQ(tensor.axes.size(), static_cast<size_t>(tensor.shape.rank())) << tensor.name;
     EXPECT_EQ(trace.values(tensor.name).shape(), tensor.shape) << tensor.name;
-    EXPECT_NE(std::find(formulas.begin(), formulas.end(), tensor.formula), formulas.end())
-        << tensor.formula;
+    EXPECT_TRUE(operation_table().formulas.contains(tensor.formula)) << tensor.formula;
     EXPECT_EQ(tensor.formula.ends_with(".bias"), tensor.operand("bias") != nullptr) << tensor.name;
     const bool is_leaf = tensor.operation == "given" || tensor.operation == "sinusoid";
     EXPECT_EQ(tensor.operands.empty(), is_leaf) << tensor.name;

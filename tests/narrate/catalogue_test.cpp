@@ -97,7 +97,7 @@ TEST(Catalogue, has_decimal_commas_in_turkish_and_azerbaijani) {
 }
 
 TEST_P(Language, names_every_tensor_operation_and_choice) {
-  for (const std::string_view formula : explain::formula_keys()) {
+  for (const std::string& formula : explain::operation_table().formulas) {
     explain::TracedTensor tensor;
     tensor.formula = formula;
     EXPECT_FALSE(catalogue().operation(tensor).empty()) << formula;

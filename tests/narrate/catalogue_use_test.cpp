@@ -30,9 +30,9 @@ class KnownKeys {
   }
 
   void add_choices() {
-    for (const std::string_view formula : formula_keys()) {
-      add("formula." + std::string(formula));
-      add("operation." + std::string(formula));
+    for (const std::string& formula : operation_table().formulas) {
+      add("formula." + formula);
+      add("operation." + formula);
     }
     for (const std::string& variant : test::variant_keys()) {
       add("variant." + variant);

@@ -56,7 +56,7 @@ TEST_F(Layers, a_tied_output_layer_shares_the_embedding) {
 
 TEST_F(Layers, layer_norm_starts_with_ones_and_zeros) {
   Context context = inference_context();
-  const LayerNorm norm("ln", {.width = 4, .place = "decoder.0.norm_1"});
+  const Norm norm("ln", {.width = 4, .place = "decoder.0.norm_1"});
   Keeper keeper;
   context.observer = &keeper;
   const std::vector<float> y = floats(norm.forward(context, leaf({1, 4}, {1, 2, 3, 4})).data());
@@ -65,12 +65,12 @@ TEST_F(Layers, layer_norm_starts_with_ones_and_zeros) {
     EXPECT_NEAR(y[i], (static_cast<float>(i) - 1.5F) / deviation, 1e-6F);
   }
   EXPECT_TRUE(keeper.seen.contains("decoder.0.norm_1.normalized"));
-  EXPECT_EQ(LayerNorm("ln", {.width = 4, .bias = false}).parameters().size(), 1U);
+  EXPECT_EQ(Norm("ln", {.width = 4, .bias = false}).parameters().size(), 1U);
 }
 
 TEST_F(Layers, layer_norm_of_a_residual_is_that_of_the_sum) {
   Context context = inference_context();
-  const LayerNorm norm("ln", {.width = 8, .epsilon = 1e-3F});
+  const Norm norm("ln", {.width = 8, .epsilon = 1e-3F});
   const Value x = random_leaf({3, 8}, 1);
   const Value residual = random_leaf({3, 8}, 2);
   const autograd::ResidualNorm both = norm.forward(context, x, residual);

@@ -71,9 +71,7 @@ inline OpCase draw_linear(Draw& draw) {
   drawn.engine = [=](autograd::Context& context, const std::vector<autograd::Value>& inputs) {
     autograd::LinearOptions options{.layout = layer.layout, .activation = layer.activation};
     if (packed) {
-      const tensor::Tensor& weight = inputs[1].data();
-      options.packed = {context.execution(), forward_operand(weight, layer.layout)};
-      options.packed_backward = {context.execution(), backward_operand(weight, layer.layout)};
+      options.packed = {context.execution(), forward_operand(inputs[1].data(), layer.layout)};
     }
     return linear(context, inputs[0], inputs[1], inputs.size() > 2 ? inputs[2] : autograd::Value(),
                   options);

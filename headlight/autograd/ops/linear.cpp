@@ -19,7 +19,6 @@ struct LinearNode : Node {
   Tensor kept;  // what the activation's backward needs: the numbers before it or after it
   WeightLayout layout = WeightLayout::out_in;
   Activation activation = Activation::none;
-  kernels::PackedMatrix packed_backward;
   std::shared_ptr<Gradient> d_x, d_weight, d_bias;
 
   // z = x W + b, y = f(z):  dz = dy * f'(z);  dx += dz W^T;  dW += x^T dz;  db += sum of dz's rows.
@@ -45,13 +44,8 @@ struct LinearNode : Node {
   void add_input_gradient(Context& context, const Tensor& dz) const {
     Gradient::Target target = d_x->target(context);
     const kernels::Epilogue epilogue{.accumulate = target.accumulate};
-    if (packed_backward.defined()) {
-      kernels::matmul(context.execution(), dz.matrix(), packed_backward,
-                      target.tensor.mutable_matrix(), epilogue);
-    } else {
-      kernels::matmul(context.execution(), dz.matrix(), backward_operand(weight, layout),
-                      target.tensor.mutable_matrix(), epilogue);
-    }
+    kernels::matmul(context.execution(), dz.matrix(), forward_operand(weight, layout).transposed(),
+                    target.tensor.mutable_matrix(), epilogue);
   }
 
   void add_weight_gradient(Context& context, const Tensor& dz) const {
@@ -65,10 +59,9 @@ struct LinearNode : Node {
   }
 };
 
-void check_packed(const char* input, const kernels::PackedMatrix& packed,
-                  tensor::ConstMatrixView operand) {
+void check_packed(const kernels::PackedMatrix& packed, tensor::ConstMatrixView operand) {
   if (!packed.defined() || (packed.rows() == operand.rows && packed.cols() == operand.cols)) return;
-  refuse("linear", input,
+  refuse("linear", "packed",
          "is " + tensor::Shape{packed.rows(), packed.cols()}.text() + ", the weight needs " +
              tensor::Shape{operand.rows, operand.cols}.text());
 }
@@ -90,9 +83,7 @@ void check_linear(const Value& x, const Value& weight, const Value& bias,
     check_vector("linear", "bias", bias.data(), operand.cols,
                  "the weight has " + std::to_string(operand.cols) + " outputs");
   }
-  check_packed("packed", options.packed, operand);
-  check_packed("packed_backward", options.packed_backward,
-               backward_operand(weight.data(), options.layout));
+  check_packed(options.packed, operand);
 }
 
 // The input, the weight and the bias, in this order.
@@ -117,10 +108,6 @@ Report linear_report(const std::array<Value, 3>& inputs, const LinearOptions& op
 tensor::ConstMatrixView forward_operand(const Tensor& weight, WeightLayout layout) {
   const tensor::ConstMatrixView matrix = weight.matrix();
   return layout == WeightLayout::in_out ? matrix : matrix.transposed();
-}
-
-tensor::ConstMatrixView backward_operand(const Tensor& weight, WeightLayout layout) {
-  return forward_operand(weight, layout).transposed();
 }
 
 Value linear(Context& context, const Value& x, const Value& weight, const Value& bias,
@@ -161,7 +148,6 @@ Value linear(Context& context, const Value& x, const Value& weight, const Value&
     if (needs == ActivationNeeds::output) node->kept = y;
     node->layout = options.layout;
     node->activation = activation;
-    node->packed_backward = options.packed_backward;
     node->d_x = x.gradient();
     node->d_weight = weight.gradient();
     node->d_bias = bias.gradient();

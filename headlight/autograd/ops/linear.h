@@ -19,8 +19,6 @@ struct LinearOptions {
   // The weight as (inputs x outputs), packed beforehand, with the same numbers as `weight`: for
   // inference and for reuse in a step.
   kernels::PackedMatrix packed = {};
-  // The weight as (outputs x inputs), packed beforehand: for the gradient of x.
-  kernels::PackedMatrix packed_backward = {};
   // The whole name under which an observer may want the numbers before the activation, e.g.
   // "decoder.0.ffn.hidden".
   std::string_view hidden_place = {};
@@ -30,8 +28,7 @@ struct LinearOptions {
 Value linear(Context& context, const Value& x, const Value& weight, const Value& bias,
              const LinearOptions& options = {});
 
-// The weight as the two products of `linear` read it: (inputs x outputs) and (outputs x inputs).
+// The weight as the product of `linear` reads it: (inputs x outputs).
 tensor::ConstMatrixView forward_operand(const tensor::Tensor& weight, WeightLayout layout);
-tensor::ConstMatrixView backward_operand(const tensor::Tensor& weight, WeightLayout layout);
 
 }  // namespace headlight::autograd
