@@ -28,17 +28,20 @@ Tensor Gradients::at(const std::string& name) {
   return known_[name] = gradient;
 }
 
+Tensor Gradients::held(const TracedTensor& tensor) const {
+  const auto value = held_.find(tensor.name);
+  const Tensor gradient = value == held_.end() ? Tensor() : value->second.grad();
+  return gradient.defined() ? gradient.contiguous().reshaped(tensor.shape) : gradient;
+}
+
 Tensor Gradients::found(const TracedTensor& tensor) {
-  const auto held = held_.find(tensor.name);
-  if (held != held_.end()) {
-    const Tensor gradient = held->second.grad();
-    if (gradient.defined()) return gradient.contiguous().reshaped(tensor.shape);
-  }
+  if (const Tensor gradient = held(tensor); gradient.defined()) return gradient;
   const Operation& operation = tensor.description();
   if (operation.moved != nullptr) {
-    const std::string& input = *tensor.operand("input");
-    const Tensor gradient = uses_[input].size() == 1 ? at(input) : Tensor();
-    if (gradient.defined()) return operation.moved(gradient, tensor);
+    const std::string& first = tensor.operands.front().name;
+    const Tensor gradient = uses_[first].size() == 1 ? held(trace_.at(first)) : Tensor();
+    const Tensor own = gradient.defined() ? operation.moved(gradient, tensor) : Tensor();
+    if (own.defined()) return own;
   }
   return from_uses(tensor);
 }

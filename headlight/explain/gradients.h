@@ -27,6 +27,7 @@ class Gradients {
   std::vector<Term> weight_terms(const CellReference& weight);
 
  private:
+  tensor::Tensor held(const TracedTensor& tensor) const;
   tensor::Tensor found(const TracedTensor& tensor);
   tensor::Tensor from_uses(const TracedTensor& tensor);
 

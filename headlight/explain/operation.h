@@ -88,8 +88,8 @@ struct Operation {
   // The contribution to the operand's gradient, of its shape; not defined where none passes.
   // Absent: nothing passes.
   tensor::Tensor (*gradient)(const GradientFlow& flow) = nullptr;
-  // Of operations that only move numbers: their own gradient, from that of their operand "input"
-  // where nothing else is made of it.
+  // Of operations that only move numbers or add to them: their own gradient, from that of their
+  // first operand where nothing else is made of it.
   tensor::Tensor (*moved)(const tensor::Tensor& gradient, const TracedTensor& made) = nullptr;
   // Where a cell of the operand in this role entered `made`; for operands that are learned.
   std::vector<CellUse> (*uses)(const Trace& trace, const TracedTensor& made, std::string_view role,

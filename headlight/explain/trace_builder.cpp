@@ -81,7 +81,8 @@ void TraceBuilder::put_name(const RecordedStep& step) {
   const int64_t value = step.outputs.front().value;
   const auto known = latest_.find(value);
   if (known != latest_.end()) {
-    if (known->second != full_name(step.name)) put_copy(step.name, known->second, value);
+    // It may have been put under this name already, by the norm that reads it.
+    if (!put_.contains(full_name(step.name))) put_copy(step.name, known->second, value);
     return;
   }
   if (step.named.is_whole()) return put_given(step.name, value);
@@ -189,6 +190,7 @@ void TraceBuilder::put(TracedTensor tensor, const Tensor& values, int64_t value)
     latest_[value] = made.name;
     values_[made.name] = value;
   }
+  put_.insert(made.name);
   if (names_ != nullptr) names_->push_back(made.name);
   if (trace_.find(made.name) != nullptr) return;
   trace_.add(std::move(made), values.contiguous());
@@ -196,6 +198,7 @@ void TraceBuilder::put(TracedTensor tensor, const Tensor& values, int64_t value)
 
 void TraceBuilder::put(TracedTensor tensor, std::shared_ptr<const LateValues> values) {
   TracedTensor made = completed(std::move(tensor));
+  put_.insert(made.name);
   if (names_ != nullptr) names_->push_back(made.name);
   if (trace_.find(made.name) == nullptr) trace_.add(std::move(made), std::move(values));
 }

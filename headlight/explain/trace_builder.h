@@ -78,6 +78,7 @@ class TraceBuilder {
   std::map<int64_t, size_t> makers_;       // the step that made it
   std::map<std::vector<int64_t>, int64_t> sums_;
   std::map<std::string, int64_t, std::less<>> values_;
+  std::set<std::string> put_;  // names of all that was put
   std::vector<std::string>* names_ = nullptr;
   size_t current_ = 0;
 };

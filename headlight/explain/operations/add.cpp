@@ -64,6 +64,9 @@ void put_sum(TraceBuilder& builder, const RecordedStep& step, const std::string&
     return builder.put_copy(name, builder.name_of(known, name), value);
   }
   const bool is_embedding = name.ends_with(".sum");
+  // Of what was left out nothing is known but that it was passed on.
+  const bool is_whole =
+      std::ranges::none_of(operands, [](const Operand& one) { return one.name.empty(); });
   const bool pre = !is_embedding && operands.size() > 1 &&
                    passes_norm(builder.trace(), operands.front().name, operands.back().name);
   const Tensor& numbers = builder.tensor(value);
@@ -71,9 +74,10 @@ void put_sum(TraceBuilder& builder, const RecordedStep& step, const std::string&
                       .operation = "add",
                       .operands = operands,
                       .axes = builder.axes_of(operands[0].name, name, numbers.rank()),
-                      .formula = is_embedding ? "embedding.sum"
-                                 : pre        ? "residual.add.pre"
-                                              : "residual.add"};
+                      .formula = !is_whole      ? "residual.pass"
+                                 : is_embedding ? "embedding.sum"
+                                 : pre          ? "residual.add.pre"
+                                                : "residual.add"};
   if (step.number("alpha", 1) != 1) tensor.set_attribute("alpha", step.number("alpha", 1));
   builder.put(std::move(tensor), numbers, value);
 }
@@ -95,6 +99,11 @@ Tensor sum_gradient(const GradientFlow& flow) {
   return result;
 }
 
+// Everything that comes back to a sum goes on to what was added.
+Tensor sum_moved(const Tensor& gradient, const TracedTensor& made) {
+  return gradient.shape() == made.shape && !made.has_attribute("alpha") ? gradient : Tensor();
+}
+
 }  // namespace
 
 void add_add(OperationTable& table) {
@@ -106,7 +115,8 @@ void add_add(OperationTable& table) {
                                  .constant = when(counter() == 0.0, attribute("alpha", 1.0), 1.0)}},
                       .combinations = {{.key = "sum"}}},
              .gradient_text = "residual",
-             .gradient = sum_gradient});
+             .gradient = sum_gradient,
+             .moved = sum_moved});
   table.add(Expansion{.operation = "add", .put = put_add});
   table.formulas.insert({"embedding.sum", "residual.add", "residual.add.pre"});
 }
