@@ -280,8 +280,8 @@ void put_attention(TraceBuilder& builder, const RecordedStep& step, const std::s
   const Axis queries = put_heads(builder, step, "query");
   const Axis keys = put_heads(builder, step, "key");
   put_heads(builder, step, "value");
-  const Shape& query = builder.find(p + ".query")->shape;
-  const Shape& value = builder.find(p + ".value")->shape;
+  const Shape query = builder.find(p + ".query")->shape;  // copies: the trace grows
+  const Shape value = builder.find(p + ".value")->shape;
   const std::vector<Axis> axes = {Axis::batch, Axis::head, queries, keys};
   const std::string scores = p + ".scores";
   TracedTensor compared = scores_tensor(builder, step);
