@@ -158,8 +158,18 @@ class Walk {
     Trace same(trace_.threads(), trace_.input(), {});
     TraceBuilder builder(same, recording);
     builder.build();
+    // A sum that is normed by the same operation holds what its other uses gave alone; what was
+    // added to the stream there holds all of it.
+    std::map<int64_t, autograd::Value> added;
+    for (const RecordedStep& step : recording.steps()) {
+      if (step.output("sum") != autograd::Recording::kUnknown) {
+        added[step.output("sum")] = step.input("input")->value;
+      }
+    }
     std::map<std::string, autograd::Value> held;
-    for (const auto& [name, value] : builder.values()) held[name] = recording.value(value);
+    for (const auto& [name, value] : builder.values()) {
+      held[name] = added.contains(value) ? added[value] : recording.value(value);
+    }
     return held;
   }
 

@@ -257,6 +257,25 @@ TEST_F(Backward, terms_add_up_in_every_kind_of_model) {
   }
 }
 
+// Where the norm comes first, a sum goes two ways: on with the stream, and through the next norm.
+TEST_F(Backward, a_sum_has_the_whole_gradient_of_what_was_added_there) {
+  models::Gpt model(models::small_gpt());
+  const Trace trace = traced(model, 6);
+  const BackwardWalk walk =
+      walk_backward(trace, model, parse_cell(trace, "transformer.h.0.ln_1.weight[1]"));
+  std::map<std::string, Tensor> found;
+  for (const TensorGradient& gradient : walk.gradients) found[gradient.name] = gradient.values;
+  for (const auto& [sum, branch] :
+       std::map<std::string, std::string>{{"decoder.0.norm_2.input", "decoder.0.self.output"},
+                                          {"decoder.0.residual_out", "decoder.0.ffn.output"},
+                                          {"decoder.1.norm_1.input", "decoder.0.ffn.output"},
+                                          {"decoder.1.norm_2.input", "decoder.1.self.output"},
+                                          {"decoder.norm.input", "decoder.1.ffn.output"}}) {
+    ASSERT_TRUE(found.contains(sum)) << sum;
+    EXPECT_TRUE(models::same_bits(found.at(sum), found.at(branch))) << sum;
+  }
+}
+
 TEST_F(Backward, what_cannot_be_walked_is_refused) {
   const Trace trace = worked_trace();
   models::Model& model = *worked_.back().model;
