@@ -6,6 +6,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/row_chunks.h"
 #include "headlight/kernels/simd/activation-inl.h"
 #include "headlight/kernels/simd/row-inl.h"
@@ -38,8 +39,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 namespace {
-HWY_EXPORT(activate_numbers);
-HWY_EXPORT(multiply_by_slope);
+HEADLIGHT_EXPORT(activate_numbers);
+HEADLIGHT_EXPORT(multiply_by_slope);
 }  // namespace
 
 void activation_forward(const Execution& execution, Activation activation, const float* x, float* y,
@@ -47,7 +48,7 @@ void activation_forward(const Execution& execution, Activation activation, const
   const RowChunks chunks = row_chunks(count, 1);
   execution.threads.parallel_for(chunks.count(), [&](int64_t chunk, int) {
     const int64_t first = chunks.first(chunk);
-    HWY_DYNAMIC_DISPATCH(activate_numbers)
+    HEADLIGHT_DISPATCH(activate_numbers)
     (activation, x + first, y + first, chunks.last(chunk) - first);
   });
 }
@@ -57,7 +58,7 @@ void activation_backward(const Execution& execution, Activation activation, cons
   const RowChunks chunks = row_chunks(count, 1);
   execution.threads.parallel_for(chunks.count(), [&](int64_t chunk, int) {
     const int64_t first = chunks.first(chunk);
-    HWY_DYNAMIC_DISPATCH(multiply_by_slope)
+    HEADLIGHT_DISPATCH(multiply_by_slope)
     (activation, x + first, dy + first, dx + first, chunks.last(chunk) - first);
   });
 }

@@ -10,6 +10,7 @@
 #include <limits>
 #include <vector>
 
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/row_chunks.h"
 #include "headlight/kernels/simd/row-inl.h"
 
@@ -102,9 +103,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 namespace {
-HWY_EXPORT(update_adam);
-HWY_EXPORT(update_sgd);
-HWY_EXPORT(square_sum);
+HEADLIGHT_EXPORT(update_adam);
+HEADLIGHT_EXPORT(update_sgd);
+HEADLIGHT_EXPORT(square_sum);
 
 // Numbers [first, end) of parameter `index`.
 struct Piece {
@@ -137,9 +138,9 @@ void update_parameters(const Execution& execution, const UpdateOptions& options,
     const ParameterUpdate& update = updates[piece.index];
     const UpdateCoefficients& with = coefficients[piece.index];
     if (options.rule == UpdateRule::sgd) {
-      HWY_DYNAMIC_DISPATCH(update_sgd)(with, update, piece.first, piece.end);
+      HEADLIGHT_DISPATCH(update_sgd)(with, update, piece.first, piece.end);
     } else {
-      HWY_DYNAMIC_DISPATCH(update_adam)(options.rule, with, update, piece.first, piece.end);
+      HEADLIGHT_DISPATCH(update_adam)(options.rule, with, update, piece.first, piece.end);
     }
   });
 }
@@ -149,7 +150,7 @@ double gradient_norm(const Execution& execution, std::span<const ParameterUpdate
   std::vector<double> sums(pieces.size());
   execution.threads.parallel_for(static_cast<int64_t>(pieces.size()), [&](int64_t i, int) {
     const Piece& piece = pieces[static_cast<size_t>(i)];
-    sums[static_cast<size_t>(i)] = HWY_DYNAMIC_DISPATCH(square_sum)(
+    sums[static_cast<size_t>(i)] = HEADLIGHT_DISPATCH(square_sum)(
         updates[piece.index].gradient + piece.first, piece.end - piece.first);
   });
   double total = 0;

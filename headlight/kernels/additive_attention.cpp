@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/row_chunks.h"
 #include "headlight/kernels/simd/additive-inl.h"
 
@@ -136,20 +137,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 namespace {
-HWY_EXPORT(run_additive_forward);
-HWY_EXPORT(run_additive_scores);
+HEADLIGHT_EXPORT(run_additive_forward);
+HEADLIGHT_EXPORT(run_additive_scores);
 }  // namespace
 
 void additive_attention_forward(const Execution& execution, const AttentionProblem& problem,
                                 const float* score_weights, const AttentionOutputs& outputs) {
-  HWY_DYNAMIC_DISPATCH(run_additive_forward)(execution, problem, score_weights, outputs);
+  HEADLIGHT_DISPATCH(run_additive_forward)(execution, problem, score_weights, outputs);
 }
 
 void additive_attention_scores(const Execution& execution, const AttentionProblem& problem,
                                const float* score_weights, const ScoreRequest& request,
                                const float* row_max, const float* row_sum, float* out,
                                int64_t out_stride) {
-  HWY_DYNAMIC_DISPATCH(run_additive_scores)
+  HEADLIGHT_DISPATCH(run_additive_scores)
   (execution, problem, score_weights, request, row_max, row_sum, out, out_stride);
 }
 

@@ -9,6 +9,7 @@
 #include <hwy/highway.h>
 
 #include "headlight/kernels/additive_attention.h"
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/row_chunks.h"
 #include "headlight/kernels/simd/additive-inl.h"
 
@@ -174,14 +175,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 namespace {
-HWY_EXPORT(run_additive_backward);
+HEADLIGHT_EXPORT(run_additive_backward);
 }
 
 void additive_attention_backward(const Execution& execution, const AttentionProblem& problem,
                                  const float* score_weights, const AttentionOutputs& outputs,
                                  tensor::ConstHeadsView d_output,
                                  const AttentionGradients& gradients, float* d_score_weights) {
-  HWY_DYNAMIC_DISPATCH(run_additive_backward)
+  HEADLIGHT_DISPATCH(run_additive_backward)
   (execution, problem, score_weights, outputs, d_output, gradients, d_score_weights);
 }
 

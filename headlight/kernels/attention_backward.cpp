@@ -12,6 +12,7 @@
 
 #include "headlight/kernels/attention.h"
 #include "headlight/kernels/attention_rows.h"
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/simd/attention_backward-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -270,12 +271,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 
-HWY_EXPORT(run_backward);
+HEADLIGHT_EXPORT(run_backward);
 
 void attention_backward(const Execution& execution, const AttentionProblem& problem,
                         const AttentionOutputs& outputs, tensor::ConstHeadsView d_output,
                         const AttentionGradients& gradients) {
-  HWY_DYNAMIC_DISPATCH(run_backward)(execution, problem, outputs, d_output, gradients);
+  HEADLIGHT_DISPATCH(run_backward)(execution, problem, outputs, d_output, gradients);
 }
 
 }  // namespace headlight::kernels

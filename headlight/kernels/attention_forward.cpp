@@ -9,6 +9,7 @@
 
 #include "headlight/kernels/attention.h"
 #include "headlight/kernels/attention_rows.h"
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/simd/attention-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -250,11 +251,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 
-HWY_EXPORT(run_forward);
+HEADLIGHT_EXPORT(run_forward);
 
 void attention_forward(const Execution& execution, const AttentionProblem& problem,
                        const AttentionOutputs& outputs) {
-  HWY_DYNAMIC_DISPATCH(run_forward)(execution, problem, outputs);
+  HEADLIGHT_DISPATCH(run_forward)(execution, problem, outputs);
 }
 
 void append_packed_keys(const float* rows, int64_t row_stride, int64_t count, int64_t key_width,

@@ -6,6 +6,7 @@
 #include <hwy/highway.h>
 
 #include "headlight/kernels/attention.h"
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/simd/attention-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -117,12 +118,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 
-HWY_EXPORT(run_scores);
+HEADLIGHT_EXPORT(run_scores);
 
 void attention_scores(const Execution& execution, const AttentionProblem& problem,
                       const ScoreRequest& request, const float* row_max, const float* row_sum,
                       float* out, int64_t out_stride) {
-  HWY_DYNAMIC_DISPATCH(run_scores)(execution, problem, request, row_max, row_sum, out, out_stride);
+  HEADLIGHT_DISPATCH(run_scores)(execution, problem, request, row_max, row_sum, out, out_stride);
 }
 
 }  // namespace headlight::kernels

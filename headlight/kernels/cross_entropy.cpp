@@ -7,6 +7,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/row_chunks.h"
 #include "headlight/kernels/simd/softmax-inl.h"
 
@@ -72,13 +73,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 namespace {
-HWY_EXPORT(cross_entropy_rows);
+HEADLIGHT_EXPORT(cross_entropy_rows);
 }
 
 void cross_entropy(const Execution& execution, tensor::ConstMatrixView logits,
                    const int64_t* targets, const CrossEntropyOptions& options, float* losses,
                    float factor, tensor::MatrixView d_logits) {
-  HWY_DYNAMIC_DISPATCH(cross_entropy_rows)
+  HEADLIGHT_DISPATCH(cross_entropy_rows)
   (execution, logits, targets, options, losses, factor, d_logits);
 }
 

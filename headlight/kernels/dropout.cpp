@@ -4,6 +4,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/elementwise.h"
 #include "headlight/kernels/row_chunks.h"
 #include "headlight/kernels/simd/random-inl.h"
@@ -47,12 +48,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 namespace {
-HWY_EXPORT(drop_rows);
+HEADLIGHT_EXPORT(drop_rows);
 }
 
 void dropout(const Execution& execution, const DropoutDraw& draw, tensor::ConstMatrixView x,
              tensor::MatrixView y, bool accumulate) {
-  HWY_DYNAMIC_DISPATCH(drop_rows)(execution, draw, x, y, accumulate);
+  HEADLIGHT_DISPATCH(drop_rows)(execution, draw, x, y, accumulate);
 }
 
 }  // namespace headlight::kernels

@@ -6,6 +6,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/row_chunks.h"
 #include "headlight/kernels/simd/column_sums-inl.h"
 #include "headlight/kernels/simd/row-inl.h"
@@ -42,9 +43,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 namespace {
-HWY_EXPORT(add_scaled);
-HWY_EXPORT(multiply);
-HWY_EXPORT(sum_chunks);
+HEADLIGHT_EXPORT(add_scaled);
+HEADLIGHT_EXPORT(multiply);
+HEADLIGHT_EXPORT(sum_chunks);
 
 // Calls task(count, pointers into the views...) on pieces of adjacent numbers; the views are of one
 // size. Matrices without gaps are one long row.
@@ -65,7 +66,7 @@ void for_pieces(const Execution& execution, int64_t rows, int64_t cols, const Ta
 void add(const Execution& execution, float alpha, tensor::ConstMatrixView a,
          tensor::ConstMatrixView b, tensor::MatrixView y) {
   const auto piece = [alpha](int64_t count, const float* u, const float* v, float* to) {
-    HWY_DYNAMIC_DISPATCH(add_scaled)(alpha, u, v, to, count);
+    HEADLIGHT_DISPATCH(add_scaled)(alpha, u, v, to, count);
   };
   for_pieces(execution, y.rows, y.cols, piece, a, b, y);
 }
@@ -73,7 +74,7 @@ void add(const Execution& execution, float alpha, tensor::ConstMatrixView a,
 void scale(const Execution& execution, float alpha, tensor::ConstMatrixView x,
            tensor::MatrixView y) {
   const auto piece = [alpha](int64_t count, const float* u, float* to) {
-    HWY_DYNAMIC_DISPATCH(multiply)(alpha, u, to, count);
+    HEADLIGHT_DISPATCH(multiply)(alpha, u, to, count);
   };
   for_pieces(execution, y.rows, y.cols, piece, x, y);
 }
@@ -84,7 +85,7 @@ void clear(const Execution& execution, tensor::MatrixView y) {
 }
 
 void add_column_sums(const Execution& execution, tensor::ConstMatrixView x, float* sums) {
-  HWY_DYNAMIC_DISPATCH(sum_chunks)(execution, x, sums);
+  HEADLIGHT_DISPATCH(sum_chunks)(execution, x, sums);
 }
 
 }  // namespace headlight::kernels

@@ -6,6 +6,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/row_chunks.h"
 #include "headlight/kernels/simd/activation-inl.h"
 #include "headlight/kernels/simd/row-inl.h"
@@ -54,16 +55,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 namespace {
-HWY_EXPORT(gated_row);
-HWY_EXPORT(gate_gradient_row);
-HWY_EXPORT(up_gradient_row);
+HEADLIGHT_EXPORT(gated_row);
+HEADLIGHT_EXPORT(gate_gradient_row);
+HEADLIGHT_EXPORT(up_gradient_row);
 }  // namespace
 
 void gated_product_forward(const Execution& execution, Activation activation,
                            tensor::ConstMatrixView gate, tensor::ConstMatrixView up,
                            tensor::MatrixView y) {
   for_rows(execution, y.rows, y.cols, [&](int64_t row, int) {
-    HWY_DYNAMIC_DISPATCH(gated_row)
+    HEADLIGHT_DISPATCH(gated_row)
     (activation, gate.data + row * gate.row_stride, up.data + row * up.row_stride,
      y.data + row * y.row_stride, y.cols);
   });
@@ -77,12 +78,12 @@ void gated_product_backward(const Execution& execution, Activation activation,
     const float* gate_row = gate.data + row * gate.row_stride;
     const float* dy_row = dy.data + row * dy.row_stride;
     if (gradients.gate.data != nullptr) {
-      HWY_DYNAMIC_DISPATCH(gate_gradient_row)
+      HEADLIGHT_DISPATCH(gate_gradient_row)
       (activation, gate_row, up.data + row * up.row_stride, dy_row,
        gradients.gate.data + row * gradients.gate.row_stride, gradients.accumulate_gate, dy.cols);
     }
     if (gradients.up.data != nullptr) {
-      HWY_DYNAMIC_DISPATCH(up_gradient_row)
+      HEADLIGHT_DISPATCH(up_gradient_row)
       (activation, gate_row, dy_row, gradients.up.data + row * gradients.up.row_stride,
        gradients.accumulate_up, dy.cols);
     }

@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/normalization.h"
 #include "headlight/kernels/row_chunks.h"
 #include "headlight/kernels/simd/column_sums-inl.h"
@@ -150,26 +151,26 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 namespace {
-HWY_EXPORT(norm_rows);
-HWY_EXPORT(norm_rows_backward);
+HEADLIGHT_EXPORT(norm_rows);
+HEADLIGHT_EXPORT(norm_rows_backward);
 }  // namespace
 
 void layer_norm_forward(const Execution& execution, tensor::ConstMatrixView x, const float* weight,
                         const float* bias, float epsilon, const LayerNormOutputs& outputs) {
-  HWY_DYNAMIC_DISPATCH(norm_rows)(execution, x, {}, {}, weight, bias, epsilon, outputs);
+  HEADLIGHT_DISPATCH(norm_rows)(execution, x, {}, {}, weight, bias, epsilon, outputs);
 }
 
 void residual_norm_forward(const Execution& execution, tensor::ConstMatrixView x,
                            tensor::ConstMatrixView residual, tensor::MatrixView sum,
                            const float* weight, const float* bias, float epsilon,
                            const LayerNormOutputs& outputs) {
-  HWY_DYNAMIC_DISPATCH(norm_rows)(execution, x, residual, sum, weight, bias, epsilon, outputs);
+  HEADLIGHT_DISPATCH(norm_rows)(execution, x, residual, sum, weight, bias, epsilon, outputs);
 }
 
 void layer_norm_backward(const Execution& execution, tensor::ConstMatrixView x, const float* weight,
                          const float* mean, const float* inverse_deviation,
                          tensor::ConstMatrixView dy, const LayerNormGradients& gradients) {
-  HWY_DYNAMIC_DISPATCH(norm_rows_backward)
+  HEADLIGHT_DISPATCH(norm_rows_backward)
   (execution, x, weight, mean, inverse_deviation, dy, gradients);
 }
 

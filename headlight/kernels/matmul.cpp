@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/matmul.h"
 #include "headlight/kernels/matmul_product.h"
 #include "headlight/kernels/simd/activation-inl.h"
@@ -229,21 +230,21 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 namespace {
-HWY_EXPORT(panels_size);
-HWY_EXPORT(pack);
-HWY_EXPORT(product);
+HEADLIGHT_EXPORT(panels_size);
+HEADLIGHT_EXPORT(pack);
+HEADLIGHT_EXPORT(product);
 
 void dispatch(const Execution& execution, const Product& p) {
   if (p.c.rows == 0 || p.c.cols == 0) return;
-  HWY_DYNAMIC_DISPATCH(product)(execution, p);
+  HEADLIGHT_DISPATCH(product)(execution, p);
 }
 }  // namespace
 
 PackedMatrix::PackedMatrix(const Execution& execution, tensor::ConstMatrixView b)
     : rows_(b.rows), cols_(b.cols) {
-  const int64_t size = HWY_DYNAMIC_DISPATCH(panels_size)(b.rows, b.cols);
+  const int64_t size = HEADLIGHT_DISPATCH(panels_size)(b.rows, b.cols);
   panels_ = execution.arena.allocate(static_cast<size_t>(size) * sizeof(float));
-  HWY_DYNAMIC_DISPATCH(pack)(execution, b, reinterpret_cast<float*>(panels_.get()));
+  HEADLIGHT_DISPATCH(pack)(execution, b, reinterpret_cast<float*>(panels_.get()));
 }
 
 void matmul(const Execution& execution, tensor::ConstMatrixView a, tensor::ConstMatrixView b,

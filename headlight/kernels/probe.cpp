@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/probe.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -63,9 +64,9 @@ HWY_AFTER_NAMESPACE();
 namespace headlight::kernels {
 namespace {
 
-HWY_EXPORT(multiply_adds);
-HWY_EXPORT(operations_per_step);
-HWY_EXPORT(sum_of);
+HEADLIGHT_EXPORT(multiply_adds);
+HEADLIGHT_EXPORT(operations_per_step);
+HEADLIGHT_EXPORT(sum_of);
 
 // Many short runs rather than a long one: on a busy machine some of them are not interrupted.
 constexpr double kRunSeconds = 0.004;
@@ -95,7 +96,7 @@ double seconds_of(const Execution& execution, int64_t count, const Task& task) {
 double multiply_add_limit(const Execution& execution) {
   const int64_t threads = execution.threads.size();
   int64_t steps = 1 << 12;
-  const auto run = [&](int64_t) { return HWY_DYNAMIC_DISPATCH(multiply_adds)(steps, 0.5f, 1.0f); };
+  const auto run = [&](int64_t) { return HEADLIGHT_DISPATCH(multiply_adds)(steps, 0.5f, 1.0f); };
   // As many steps as fill the time wanted, found by doubling: the speed is what we do not know yet.
   double seconds = seconds_of(execution, threads, run);
   while (seconds < kRunSeconds) {
@@ -105,7 +106,7 @@ double multiply_add_limit(const Execution& execution) {
   for (int repeat = 1; repeat < kMultiplyAddRuns; ++repeat) {
     seconds = std::min(seconds, seconds_of(execution, threads, run));
   }
-  const double operations = HWY_DYNAMIC_DISPATCH(operations_per_step)();
+  const double operations = HEADLIGHT_DISPATCH(operations_per_step)();
   return operations * static_cast<double>(steps) * static_cast<double>(threads) / seconds;
 }
 
@@ -114,8 +115,8 @@ double read_limit(const Execution& execution, std::span<const float> memory) {
   const int64_t chunks = (count + kChunkFloats - 1) / kChunkFloats;
   const auto read = [&](int64_t chunk) {
     const int64_t first = chunk * kChunkFloats;
-    return HWY_DYNAMIC_DISPATCH(sum_of)(memory.data() + first,
-                                        static_cast<size_t>(std::min(kChunkFloats, count - first)));
+    return HEADLIGHT_DISPATCH(sum_of)(memory.data() + first,
+                                      static_cast<size_t>(std::min(kChunkFloats, count - first)));
   };
   double seconds = seconds_of(execution, chunks, read);
   for (int repeat = 1; repeat < kReadPasses; ++repeat) {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/normalization.h"
 #include "headlight/kernels/row_chunks.h"
 #include "headlight/kernels/simd/column_sums-inl.h"
@@ -104,26 +105,26 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 namespace {
-HWY_EXPORT(rms_norm_rows);
-HWY_EXPORT(rms_norm_rows_backward);
+HEADLIGHT_EXPORT(rms_norm_rows);
+HEADLIGHT_EXPORT(rms_norm_rows_backward);
 }  // namespace
 
 void rms_norm_forward(const Execution& execution, tensor::ConstMatrixView x,
                       const RmsNormWeight& weight, float epsilon, const RmsNormOutputs& outputs) {
-  HWY_DYNAMIC_DISPATCH(rms_norm_rows)(execution, x, {}, {}, weight, epsilon, outputs);
+  HEADLIGHT_DISPATCH(rms_norm_rows)(execution, x, {}, {}, weight, epsilon, outputs);
 }
 
 void residual_rms_norm_forward(const Execution& execution, tensor::ConstMatrixView x,
                                tensor::ConstMatrixView residual, tensor::MatrixView sum,
                                const RmsNormWeight& weight, float epsilon,
                                const RmsNormOutputs& outputs) {
-  HWY_DYNAMIC_DISPATCH(rms_norm_rows)(execution, x, residual, sum, weight, epsilon, outputs);
+  HEADLIGHT_DISPATCH(rms_norm_rows)(execution, x, residual, sum, weight, epsilon, outputs);
 }
 
 void rms_norm_backward(const Execution& execution, tensor::ConstMatrixView x,
                        const RmsNormWeight& weight, const float* inverse_root,
                        tensor::ConstMatrixView dy, const RmsNormGradients& gradients) {
-  HWY_DYNAMIC_DISPATCH(rms_norm_rows_backward)(execution, x, weight, inverse_root, dy, gradients);
+  HEADLIGHT_DISPATCH(rms_norm_rows_backward)(execution, x, weight, inverse_root, dy, gradients);
 }
 
 }  // namespace headlight::kernels

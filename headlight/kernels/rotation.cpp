@@ -11,6 +11,7 @@
 #include <numbers>
 #include <optional>
 
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/row_chunks.h"
 #include "headlight/kernels/simd/row-inl.h"
 
@@ -95,7 +96,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 namespace {
-HWY_EXPORT(rotate_row);
+HEADLIGHT_EXPORT(rotate_row);
 
 // Cosines, then sines, of all pairs at one position.
 void fill_angles(const Rotation& rotation, int64_t position, float* cosines, float* sines) {
@@ -148,7 +149,7 @@ void rotate(const Execution& execution, const Rotation& rotation, tensor::ConstM
           i / sequences + (rotation.past != nullptr ? rotation.past[sequence] : 0);
       if (filled != position) fill_angles(rotation, position, cosines, sines);
       filled = position;
-      HWY_DYNAMIC_DISPATCH(rotate_row)
+      HEADLIGHT_DISPATCH(rotate_row)
       (rotation, cosines, sines, x.data + row * x.row_stride, y.data + row * y.row_stride, y.cols,
        accumulate);
     }

@@ -4,6 +4,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/normalization.h"
 #include "headlight/kernels/row_chunks.h"
 #include "headlight/kernels/simd/softmax-inl.h"
@@ -80,29 +81,29 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headlight::kernels {
 namespace {
-HWY_EXPORT(softmax_rows);
-HWY_EXPORT(log_softmax_rows);
-HWY_EXPORT(softmax_rows_backward);
-HWY_EXPORT(log_softmax_rows_backward);
+HEADLIGHT_EXPORT(softmax_rows);
+HEADLIGHT_EXPORT(log_softmax_rows);
+HEADLIGHT_EXPORT(softmax_rows_backward);
+HEADLIGHT_EXPORT(log_softmax_rows_backward);
 }  // namespace
 
 void softmax_forward(const Execution& execution, tensor::ConstMatrixView x, tensor::MatrixView y) {
-  HWY_DYNAMIC_DISPATCH(softmax_rows)(execution, x, y);
+  HEADLIGHT_DISPATCH(softmax_rows)(execution, x, y);
 }
 
 void log_softmax_forward(const Execution& execution, tensor::ConstMatrixView x,
                          tensor::MatrixView y) {
-  HWY_DYNAMIC_DISPATCH(log_softmax_rows)(execution, x, y);
+  HEADLIGHT_DISPATCH(log_softmax_rows)(execution, x, y);
 }
 
 void softmax_backward(const Execution& execution, tensor::ConstMatrixView y,
                       tensor::ConstMatrixView dy, tensor::MatrixView dx) {
-  HWY_DYNAMIC_DISPATCH(softmax_rows_backward)(execution, y, dy, dx);
+  HEADLIGHT_DISPATCH(softmax_rows_backward)(execution, y, dy, dx);
 }
 
 void log_softmax_backward(const Execution& execution, tensor::ConstMatrixView y,
                           tensor::ConstMatrixView dy, tensor::MatrixView dx) {
-  HWY_DYNAMIC_DISPATCH(log_softmax_rows_backward)(execution, y, dy, dx);
+  HEADLIGHT_DISPATCH(log_softmax_rows_backward)(execution, y, dy, dx);
 }
 
 }  // namespace headlight::kernels

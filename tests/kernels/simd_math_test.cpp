@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/simd/math-inl.h"
 #include "headlight/kernels/simd/random-inl.h"
 
@@ -54,10 +55,10 @@ namespace {
 
 using namespace tests;
 
-HWY_EXPORT(apply_exp);
-HWY_EXPORT(apply_tanh);
-HWY_EXPORT(apply_normal_tail);
-HWY_EXPORT(draw_factors);
+HEADLIGHT_EXPORT(apply_exp);
+HEADLIGHT_EXPORT(apply_tanh);
+HEADLIGHT_EXPORT(apply_normal_tail);
+HEADLIGHT_EXPORT(draw_factors);
 
 using Vectors = void (*)(const float*, float*, int64_t);
 
@@ -110,38 +111,38 @@ class VectorMath : public OnEachTarget {};
 
 TEST_P(VectorMath, exp_is_within_two_units_in_the_last_place) {
   const Errors errors = largest_errors(
-      HWY_DYNAMIC_DISPATCH(apply_exp), [](long double x) { return std::exp(x); }, -87.3f, 88);
+      HEADLIGHT_DISPATCH(apply_exp), [](long double x) { return std::exp(x); }, -87.3f, 88);
   EXPECT_LT(errors.ulps, 1.5);
 }
 
 TEST_P(VectorMath, tanh_is_within_four_units_in_the_last_place) {
   const Errors errors = largest_errors(
-      HWY_DYNAMIC_DISPATCH(apply_tanh), [](long double x) { return std::tanh(x); }, -20, 20);
+      HEADLIGHT_DISPATCH(apply_tanh), [](long double x) { return std::tanh(x); }, -20, 20);
   EXPECT_LT(errors.ulps, 4);
   EXPECT_LT(errors.absolute, 2e-7);
 }
 
 TEST_P(VectorMath, normal_tail_is_exact_to_eight_digits) {
   const Errors errors = largest_errors(
-      HWY_DYNAMIC_DISPATCH(apply_normal_tail),
+      HEADLIGHT_DISPATCH(apply_normal_tail),
       [](long double x) { return std::erfc(x / std::sqrt(2.0L)) / 2; }, 0, 14);
   EXPECT_LT(errors.absolute, 1e-7);
 }
 
 TEST_P(VectorMath, ends_where_it_should) {
   const std::vector<float> x = {0, -0.0f, -87.4f, -1e10f, -3e38f, -kInfinity, kInfinity};
-  const std::vector<float> powers = apply(HWY_DYNAMIC_DISPATCH(apply_exp), x);
+  const std::vector<float> powers = apply(HEADLIGHT_DISPATCH(apply_exp), x);
   EXPECT_EQ(powers[0], 1);
   EXPECT_EQ(powers[1], 1);
   for (size_t i = 2; i < 6; ++i) EXPECT_EQ(powers[i], 0) << x[i];
-  const std::vector<float> tanhs = apply(HWY_DYNAMIC_DISPATCH(apply_tanh), x);
+  const std::vector<float> tanhs = apply(HEADLIGHT_DISPATCH(apply_tanh), x);
   EXPECT_EQ(tanhs[0], 0);
   for (size_t i = 2; i < 6; ++i) EXPECT_EQ(tanhs[i], -1) << x[i];
   EXPECT_EQ(tanhs[6], 1);
   for (const float big : floats_up_to(1e30f, 50021)) {
-    ASSERT_LE(std::abs(apply(HWY_DYNAMIC_DISPATCH(apply_tanh), {big})[0]), 1) << big;
+    ASSERT_LE(std::abs(apply(HEADLIGHT_DISPATCH(apply_tanh), {big})[0]), 1) << big;
   }
-  const std::vector<float> tails = apply(HWY_DYNAMIC_DISPATCH(apply_normal_tail), {15, 50, 1e4f});
+  const std::vector<float> tails = apply(HEADLIGHT_DISPATCH(apply_normal_tail), {15, 50, 1e4f});
   for (const float tail : tails) EXPECT_EQ(tail, 0);
 }
 
@@ -149,9 +150,9 @@ TEST_P(VectorMath, keeps_nan_of_any_kind) {
   for (const uint32_t bits : {0x7fc00000u, 0xffc00000u, 0x7fc12345u, 0x7fffffffu, 0x7f800001u}) {
     float nan = 0;
     std::memcpy(&nan, &bits, sizeof nan);
-    EXPECT_TRUE(std::isnan(apply(HWY_DYNAMIC_DISPATCH(apply_exp), {nan})[0])) << bits;
-    EXPECT_TRUE(std::isnan(apply(HWY_DYNAMIC_DISPATCH(apply_tanh), {nan})[0])) << bits;
-    EXPECT_TRUE(std::isnan(apply(HWY_DYNAMIC_DISPATCH(apply_normal_tail), {nan})[0])) << bits;
+    EXPECT_TRUE(std::isnan(apply(HEADLIGHT_DISPATCH(apply_exp), {nan})[0])) << bits;
+    EXPECT_TRUE(std::isnan(apply(HEADLIGHT_DISPATCH(apply_tanh), {nan})[0])) << bits;
+    EXPECT_TRUE(std::isnan(apply(HEADLIGHT_DISPATCH(apply_normal_tail), {nan})[0])) << bits;
   }
 }
 
@@ -162,7 +163,7 @@ TEST_P(VectorMath, draws_the_numbers_of_philox_for_any_run_of_columns) {
     for (const int64_t first : {int64_t{0}, int64_t{4}, int64_t{124}, (int64_t{1} << 34) - 256}) {
       for (const int64_t count : kOddSizes) {
         std::vector<float> factors(static_cast<size_t>(count) + 1, -1);
-        HWY_DYNAMIC_DISPATCH(draw_factors)
+        HEADLIGHT_DISPATCH(draw_factors)
         (counter, kKey, first, count, probability, factors.data());
         for (int64_t i = 0; i < count; ++i) {
           base::PhiloxBlock at = counter;
