@@ -37,14 +37,21 @@ void append_escaped(std::string& out, unsigned char byte) {
   }
 }
 
+// Most characters: written as they are.
+bool is_plain(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
+
 void append_text(std::string& out, std::string_view text) {
   out += '"';
   for (size_t at = 0; at < text.size();) {
-    const size_t length = code_point_length(text, at);
-    if (length == 1) append_escaped(out, static_cast<unsigned char>(text[at]));
-    if (length > 1) out += text.substr(at, length);
+    size_t end = at;
+    while (end < text.size() && is_plain(text[end])) ++end;
+    out.append(text, at, end - at);
+    if (end == text.size()) break;
+    const size_t length = code_point_length(text, end);
+    if (length == 1) append_escaped(out, static_cast<unsigned char>(text[end]));
+    if (length > 1) out.append(text, end, length);
     if (length == 0) out += "\uFFFD";
-    at += length > 0 ? length : 1;
+    at = end + (length > 0 ? length : 1);
   }
   out += '"';
 }
