@@ -174,6 +174,23 @@ bool is_on_way_back(std::string_view way, const PageContent& content) {
   return !is_of_others;
 }
 
+// The terms that the page's scripts ask for by their keys.
+const std::set<std::string_view>& terms_of_scripts() {
+  static const std::set<std::string_view> kTerms = [] {
+    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_.";
+    std::set<std::string_view> terms;
+    for (const std::string_view name : kScripts) {
+      const std::string_view script = file(name);
+      for (size_t at = script.find("term."); at != script.npos; at = script.find("term.", at + 1)) {
+        const size_t end = std::min(script.find_first_not_of(kLetters, at), script.size());
+        terms.insert(script.substr(at, end - at));
+      }
+    }
+    return terms;
+  }();
+  return kTerms;
+}
+
 // Of texts on operations and tensors, those of the runs at hand.
 bool is_told(std::string_view key, const PageContent& content) {
   const auto after = [&](std::string_view prefix) { return key.substr(prefix.size()); };
@@ -183,11 +200,7 @@ bool is_told(std::string_view key, const PageContent& content) {
   }
   if (key.starts_with("formula.variant.")) return true;
   if (key.starts_with("step.") && key.find(".encoder.") != key.npos) return content.encodes_only;
-  if (key.starts_with("term.")) {
-    return std::ranges::any_of(kScripts, [&](std::string_view script) {
-      return file(script).find(key) != std::string_view::npos;
-    });
-  }
+  if (key.starts_with("term.")) return terms_of_scripts().contains(key);
   if (key.starts_with("formula.")) return content.formulas.contains(std::string(after("formula.")));
   if (key.starts_with("operation.")) return is_form(content.formulas, after("operation."));
   if (key.starts_with("tensor.")) return is_end(content.texts, after("tensor."));
@@ -199,11 +212,17 @@ bool is_told(std::string_view key, const PageContent& content) {
 }
 
 Json texts_json(const PageContent& content) {
+  // Every language has the same keys, in the same order.
+  std::vector<bool> told;
+  for (const auto& [key, text] : Catalogue::of(languages().front()).texts()) {
+    told.push_back(is_told(key, content));
+  }
   Json::Object all;
   for (const std::string_view language : languages()) {
     Json::Object texts;
+    size_t at = 0;
     for (const auto& [key, text] : Catalogue::of(language).texts()) {
-      if (is_told(key, content)) texts.emplace_back(key, text);
+      if (told.at(at++)) texts.emplace_back(key, text);
     }
     all.emplace_back(std::string(language), std::move(texts));
   }
