@@ -7,7 +7,7 @@ namespace headlight::infer {
 namespace {
 
 // Bytes at the end of `text` that may be the beginning of `stop`.
-size_t begun(std::string_view text, std::string_view stop) {
+size_t started_length(std::string_view text, std::string_view stop) {
   for (size_t size = std::min(text.size(), stop.size() - 1); size > 0; --size) {
     if (text.substr(text.size() - size) == stop.substr(0, size)) return size;
   }
@@ -47,7 +47,7 @@ std::string TextStream::release(bool is_last) {
   if (!is_stopped_) {
     size_t waiting = 0;
     for (const std::string& stop : ending_->stop_texts) {
-      if (!is_last) waiting = std::max(waiting, begun(held_, stop));
+      if (!is_last) waiting = std::max(waiting, started_length(held_, stop));
     }
     certain = held_.size() - waiting;
   }

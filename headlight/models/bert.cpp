@@ -97,12 +97,13 @@ int64_t parameter_count(const BertConfig& config) {
 nn::Parameters Bert::parameters() const {
   nn::Parameters head;
   if (masked_words_) {
-    head = each_once({masked_words_->transform.parameters(), masked_words_->norm.parameters(),
-                      masked_words_->output.parameters()});
+    head =
+        distinct_parameters({masked_words_->transform.parameters(),
+                             masked_words_->norm.parameters(), masked_words_->output.parameters()});
   }
-  return each_once({embedding_.parameters(), segments_.parameters(), embedding_norm_.parameters(),
-                    layers_.parameters(), pooler_ ? pooler_->parameters() : nn::Parameters(),
-                    head});
+  return distinct_parameters({embedding_.parameters(), segments_.parameters(),
+                              embedding_norm_.parameters(), layers_.parameters(),
+                              pooler_ ? pooler_->parameters() : nn::Parameters(), head});
 }
 
 // Buffers, copies of tied tensors, and the head for the next sentence, which is not computed here.

@@ -114,8 +114,8 @@ int64_t parameter_count(const GptConfig& given) {
 }
 
 nn::Parameters Gpt::parameters() const {
-  return each_once({decoder_.embedding.parameters(), decoder_.layers.parameters(),
-                    decoder_.output.parameters()});
+  return distinct_parameters({decoder_.embedding.parameters(), decoder_.layers.parameters(),
+                              decoder_.output.parameters()});
 }
 
 // Others' GPTs have biases everywhere: without them a folder says so and holds zeros.

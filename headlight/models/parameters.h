@@ -9,7 +9,7 @@
 namespace headlight::models {
 
 // All in order, each once: tied weights are in several lists.
-inline nn::Parameters each_once(std::initializer_list<nn::Parameters> lists) {
+inline nn::Parameters distinct_parameters(std::initializer_list<nn::Parameters> lists) {
   nn::Parameters all;
   std::set<const nn::Parameter*> seen;
   for (const nn::Parameters& list : lists) {

@@ -163,9 +163,9 @@ int64_t parameter_count(const Seq2SeqConfig& given) {
 }
 
 nn::Parameters Seq2Seq::parameters() const {
-  return each_once({encoder_embedding_.parameters(), encoder_.parameters(),
-                    decoder_.embedding.parameters(), decoder_.layers.parameters(),
-                    decoder_.output.parameters()});
+  return distinct_parameters({encoder_embedding_.parameters(), encoder_.parameters(),
+                              decoder_.embedding.parameters(), decoder_.layers.parameters(),
+                              decoder_.output.parameters()});
 }
 
 // Copies of tied tensors that others write.

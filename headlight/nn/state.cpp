@@ -27,7 +27,7 @@ std::string listed(const std::vector<std::string>& names, const char* kind) {
 }
 
 // What does not fit, by kind.
-struct Misfits {
+struct StateDifferences {
   std::vector<std::string> missing;
   std::vector<std::string> misshapen;
   std::vector<std::string> unexpected;
@@ -65,18 +65,18 @@ std::string name_prefix(const std::string& prefix) {
 
 void load_state(const Parameters& parameters, const StateDict& state, const IgnoredNames& ignored,
                 const std::string& where) {
-  Misfits misfits;
+  StateDifferences differences;
   std::set<std::string> expected;
   for (const ParameterHandle& parameter : parameters) {
-    misfits.compare(*parameter, state);
+    differences.compare(*parameter, state);
     expected.insert(parameter->name());
   }
   for (const auto& [name, tensor] : state) {
     if (ignored && !expected.contains(name) && !ignored(name, tensor)) {
-      misfits.unexpected.push_back(name);
+      differences.unexpected.push_back(name);
     }
   }
-  misfits.refuse_any(where);
+  differences.refuse_any(where);
   for (const ParameterHandle& parameter : parameters) {
     parameter->assign(to_float32(state.at(parameter->name())));
   }

@@ -17,10 +17,10 @@ using base::ErrorKind;
 
 constexpr int64_t kHeldOutOfEvaluation = 500;  // of each kind, for the loss
 
-class Evaluating {
+class Evaluator {
  public:
-  Evaluating(base::ThreadPool& threads, base::FileSystem& files, const LoadedModel& loaded,
-             const EvaluationRequest& request)
+  Evaluator(base::ThreadPool& threads, base::FileSystem& files, const LoadedModel& loaded,
+            const EvaluationRequest& request)
       : threads_(threads),
         files_(files),
         loaded_(loaded),
@@ -123,9 +123,9 @@ std::string evaluation_task(const LoadedModel& loaded, const std::string& asked)
 Evaluation evaluate(base::ThreadPool& threads, base::FileSystem& files, const LoadedModel& loaded,
                     const EvaluationRequest& request) {
   const std::string task = evaluation_task(loaded, request.task);
-  Evaluating evaluating(threads, files, loaded, request);
-  if (is_generated_task(task)) return evaluating.on_generated(task);
-  return task == "lm" ? evaluating.on_text() : evaluating.on_pairs();
+  Evaluator evaluator(threads, files, loaded, request);
+  if (is_generated_task(task)) return evaluator.on_generated(task);
+  return task == "lm" ? evaluator.on_text() : evaluator.on_pairs();
 }
 
 io::Json::Object evaluation_json(const Evaluation& evaluation) {

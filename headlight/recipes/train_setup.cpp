@@ -22,7 +22,7 @@ std::string counts_text(int64_t training, int64_t validation) {
 
 template <class Tokens>
 std::string sum_of(const Tokens& training, const Tokens& validation) {
-  train::ByteSum sum;
+  train::Checksum sum;
   sum.add(training);
   sum.add(validation);
   return sum.text();

@@ -7,10 +7,10 @@
 
 #include "headlight/text/byte_alphabet.h"
 #include "headlight/text/chain.h"
-#include "headlight/text/numbering.h"
 #include "headlight/text/tokenizer_make.h"
 #include "headlight/text/tokenizer_parts.h"
 #include "headlight/text/unicode.h"
+#include "headlight/text/vocabulary_builder.h"
 
 namespace headlight::text {
 namespace {
@@ -21,7 +21,8 @@ constexpr int64_t kLargestSize = 1 << 24;  // far beyond any vocabulary
 
 class Trainer {
  public:
-  Trainer(std::span<const std::string_view> texts, Numbering& numbering) : numbering_(numbering) {
+  Trainer(std::span<const std::string_view> texts, VocabularyBuilder& vocabulary)
+      : vocabulary_(vocabulary) {
     // By bytes, so that nothing depends on how a hash table is filled.
     std::map<std::string_view, int64_t> counts;
     for (const std::string_view text : texts) {
@@ -69,7 +70,7 @@ class Trainer {
     }
     for (size_t i = 0; i < piece.size(); ++i) {
       const auto byte = static_cast<unsigned char>(piece[i]);
-      chain_.add(static_cast<int32_t>(*numbering_.find(byte_character(byte))), i == 0);
+      chain_.add(static_cast<int32_t>(*vocabulary_.find(byte_character(byte))), i == 0);
       weights_.push_back(count);
     }
   }
@@ -104,11 +105,11 @@ class Trainer {
   bool merge(uint64_t key, Bpe::Merges& merges) {
     const auto left = static_cast<int32_t>(key >> 32);
     const auto right = static_cast<int32_t>(key & 0xFFFFFFFF);
-    const std::string first = numbering_.token(left);
-    const std::string second = numbering_.token(right);
+    const std::string first = vocabulary_.token(left);
+    const std::string second = vocabulary_.token(right);
     if (first.size() + second.size() > kLongestToken) return false;
-    const auto result = static_cast<int32_t>(numbering_.add(first + second));
-    if (result < numbering_.special_count()) return false;
+    const auto result = static_cast<int32_t>(vocabulary_.add(first + second));
+    if (result < vocabulary_.special_count()) return false;
     std::vector<int32_t> places = std::move(pairs_[key].places);
     std::ranges::sort(places);
     for (const int32_t place : places) {
@@ -125,7 +126,7 @@ class Trainer {
     return true;
   }
 
-  Numbering& numbering_;
+  VocabularyBuilder& vocabulary_;
   Chain chain_;
   std::vector<int64_t> weights_;  // by place: how often its piece stands in the texts
   std::unordered_map<uint64_t, Pair> pairs_;
@@ -136,27 +137,27 @@ class Trainer {
 }  // namespace
 
 Tokenizer train_bpe(std::span<const std::string_view> texts, const BpeTraining& training) {
-  Numbering numbering(training.special);
+  VocabularyBuilder vocabulary(training.special);
   for (const char byte : bytes_in_order()) {
     const std::string& character = byte_character(static_cast<unsigned char>(byte));
-    if (numbering.find(character)) {
+    if (vocabulary.find(character)) {
       refuse_tokenizer(kNewTokenizer,
                        "the special token " + io::in_quotes(character) + " is a byte's name");
     }
-    numbering.add(character);
+    vocabulary.add(character);
   }
-  if (training.vocabulary_size < numbering.size() || training.vocabulary_size > kLargestSize) {
+  if (training.vocabulary_size < vocabulary.size() || training.vocabulary_size > kLargestSize) {
     throw base::Error(base::ErrorKind::usage, "bpe training",
                       std::to_string(training.vocabulary_size),
-                      "the vocabulary's size must be from " + std::to_string(numbering.size()) +
+                      "the vocabulary's size must be from " + std::to_string(vocabulary.size()) +
                           " (256 bytes and the special tokens) to " + std::to_string(kLargestSize));
   }
-  Trainer trainer(texts, numbering);
+  Trainer trainer(texts, vocabulary);
   Bpe::Merges merges;
-  while (numbering.size() < training.vocabulary_size && trainer.merge_next(merges)) {
+  while (vocabulary.size() < training.vocabulary_size && trainer.merge_next(merges)) {
   }
-  return Tokenizer(TokenizerParts(byte_level_plan(kNewTokenizer, numbering.take_entries(),
-                                                  std::move(merges), numbering.take_added())));
+  return Tokenizer(TokenizerParts(byte_level_plan(kNewTokenizer, vocabulary.take_entries(),
+                                                  std::move(merges), vocabulary.take_added())));
 }
 
 }  // namespace headlight::text

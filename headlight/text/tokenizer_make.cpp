@@ -3,17 +3,17 @@
 
 #include <set>
 
-#include "headlight/text/numbering.h"
 #include "headlight/text/tokenizer_parts.h"
 #include "headlight/text/unicode.h"
+#include "headlight/text/vocabulary_builder.h"
 
 namespace headlight::text {
 namespace {
 
-TokenizerPlan word_level_plan(Numbering numbering) {
+TokenizerPlan word_level_plan(VocabularyBuilder builder) {
   return {.name = kNewTokenizer,
-          .entries = numbering.take_entries(),
-          .added = numbering.take_added(),
+          .entries = builder.take_entries(),
+          .added = builder.take_added(),
           .model = [](const Vocabulary& vocabulary) {
             return std::make_unique<WordLevel>(vocabulary, "<unk>");
           }};
@@ -34,13 +34,13 @@ Tokenizer char_tokenizer(std::span<const std::string_view> texts,
       at += point.length;
     }
   }
-  Numbering numbering(special);
+  VocabularyBuilder vocabulary(special);
   for (const char32_t character : characters) {
     std::string token;
     append(token, character);
-    numbering.add(token);
+    vocabulary.add(token);
   }
-  TokenizerPlan plan = word_level_plan(std::move(numbering));
+  TokenizerPlan plan = word_level_plan(std::move(vocabulary));
   plan.pre_tokenizer = character_splitter();
   plan.decoder = io::Json::Object{{"type", "Fuse"}};
   return Tokenizer(TokenizerParts(std::move(plan)));
@@ -48,12 +48,12 @@ Tokenizer char_tokenizer(std::span<const std::string_view> texts,
 
 Tokenizer word_tokenizer(std::span<const std::string_view> texts,
                          const std::vector<std::string>& special) {
-  Numbering numbering(special);
+  VocabularyBuilder vocabulary(special);
   for (const std::string_view text : texts) {
     const std::string composed = normalized(text, NormalForm::nfc);
-    for (const std::string_view word : words(composed)) numbering.add(std::string(word));
+    for (const std::string_view word : words(composed)) vocabulary.add(std::string(word));
   }
-  TokenizerPlan plan = word_level_plan(std::move(numbering));
+  TokenizerPlan plan = word_level_plan(std::move(vocabulary));
   plan.normalizer = io::Json::Object{{"type", "NFC"}};
   plan.pre_tokenizer = io::Json::Object{{"type", "WhitespaceSplit"}};
   return Tokenizer(TokenizerParts(std::move(plan)));

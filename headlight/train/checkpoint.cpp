@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "headlight/train/byte_sum.h"
+#include "headlight/train/checksum.h"
 
 namespace headlight::train {
 namespace {

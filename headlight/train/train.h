@@ -4,8 +4,8 @@
 // step's number alone, so a resumed run goes on with the bits of an uninterrupted one.
 #pragma once
 
-#include "headlight/train/byte_sum.h"
 #include "headlight/train/checkpoint.h"
+#include "headlight/train/checksum.h"
 #include "headlight/train/curves.h"
 #include "headlight/train/loop.h"
 #include "headlight/train/run_log.h"

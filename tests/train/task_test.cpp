@@ -6,7 +6,7 @@
 #include <numeric>
 #include <set>
 
-#include "headlight/train/byte_sum.h"
+#include "headlight/train/checksum.h"
 #include "tests/base/temporary_folder.h"
 
 namespace headlight::train {
@@ -93,14 +93,14 @@ TEST(ByteSums, are_those_of_xxhash_and_do_not_depend_on_pieces) {
   EXPECT_EQ(file_sum(base::real_files(), folder.put("empty", "")), "ef46db3751d8e999");
   EXPECT_EQ(file_sum(base::real_files(), folder.put("a", "a")), "d24ec4f1a98c6e5b");
   const std::string large(3'000'000, 'x');
-  ByteSum whole;
+  Checksum whole;
   whole.add(std::as_bytes(std::span(large)));
   EXPECT_EQ(file_sum(base::real_files(), folder.put("large", large)), whole.text());
 }
 
 TEST(ByteSums, change_with_any_token) {
   const auto sum_of = [](const data::TokenStream& tokens) {
-    ByteSum sum;
+    Checksum sum;
     sum.add(tokens);
     return sum.text();
   };
@@ -110,7 +110,7 @@ TEST(ByteSums, change_with_any_token) {
   data::PairSet one(9, 9), other(9, 9);
   one.append(std::vector<int64_t>{1, 2}, std::vector<int64_t>{3});
   other.append(std::vector<int64_t>{1}, std::vector<int64_t>{2, 3});
-  ByteSum first, second;
+  Checksum first, second;
   first.add(one);
   second.add(other);
   EXPECT_NE(first.text(), second.text());

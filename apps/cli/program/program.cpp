@@ -171,7 +171,7 @@ void run_command(Request& request, StandardOutput& output) {
   request.command == nullptr ? run_first_minute(session) : request.command->run(session);
 }
 
-void serve(std::span<char* const> words) {
+void run_words(std::span<char* const> words) {
   StandardOutput output;
   Request request = read_request(words);
   if (request.arguments.has("version")) {
@@ -206,7 +206,7 @@ recipes::LoadedModel load_model(const Session& session) {
 int run_program(int argc, char** argv) {
   prepare_process();
   try {
-    serve(std::span(argv, static_cast<size_t>(argc)).subspan(argc > 0 ? 1 : 0));
+    run_words(std::span(argv, static_cast<size_t>(argc)).subspan(argc > 0 ? 1 : 0));
     return 0;
   } catch (const Error& error) {
     return report(error.what(), exit_code(error.kind()));

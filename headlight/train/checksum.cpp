@@ -1,5 +1,5 @@
 // XXH64 through the library's streaming interface.
-#include "headlight/train/byte_sum.h"
+#include "headlight/train/checksum.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -8,25 +8,25 @@
 
 namespace headlight::train {
 
-struct ByteSum::State {
+struct Checksum::State {
   XXH64_state_t hash;
 };
 
-ByteSum::ByteSum() : state_(std::make_unique<State>()) { XXH64_reset(&state_->hash, 0); }
-ByteSum::~ByteSum() = default;
+Checksum::Checksum() : state_(std::make_unique<State>()) { XXH64_reset(&state_->hash, 0); }
+Checksum::~Checksum() = default;
 
-void ByteSum::add(std::span<const std::byte> bytes) {
+void Checksum::add(std::span<const std::byte> bytes) {
   XXH64_update(&state_->hash, bytes.data(), bytes.size());
 }
 
 // The number goes first, so that two lists cannot pass for one.
-void ByteSum::add_ids(std::span<const int64_t> ids) {
+void Checksum::add_ids(std::span<const int64_t> ids) {
   const auto count = static_cast<int64_t>(ids.size());
   add(std::as_bytes(std::span(&count, 1)));
   add(std::as_bytes(ids));
 }
 
-void ByteSum::add(const data::TokenStream& tokens) {
+void Checksum::add(const data::TokenStream& tokens) {
   constexpr int64_t kPiece = int64_t{1} << 16;
   std::vector<int64_t> ids;
   for (int64_t first = 0; first < tokens.size(); first += kPiece) {
@@ -36,14 +36,14 @@ void ByteSum::add(const data::TokenStream& tokens) {
   }
 }
 
-void ByteSum::add(const data::PairSet& pairs) {
+void Checksum::add(const data::PairSet& pairs) {
   for (int64_t pair = 0; pair < pairs.size(); ++pair) {
     add_ids(pairs.source(pair));
     add_ids(pairs.target(pair));
   }
 }
 
-std::string ByteSum::text() const {
+std::string Checksum::text() const {
   constexpr char kDigits[] = "0123456789abcdef";
   const XXH64_hash_t sum = XXH64_digest(&state_->hash);
   std::string text;
@@ -55,7 +55,7 @@ std::string file_sum(base::FileSystem& files, const std::string& path) {
   constexpr size_t kPiece = size_t{1} << 20;
   const auto input = base::open_input(files, path);
   std::vector<std::byte> piece(kPiece);
-  ByteSum sum;
+  Checksum sum;
   for (uint64_t offset = 0; offset < input->size(); offset += kPiece) {
     const auto bytes = std::span(piece).first(
         static_cast<size_t>(std::min<uint64_t>(kPiece, input->size() - offset)));

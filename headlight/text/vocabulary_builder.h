@@ -13,9 +13,9 @@ namespace headlight::text {
 
 inline constexpr const char* kNewTokenizer = "new";  // where errors would name a file
 
-class Numbering {
+class VocabularyBuilder {
  public:
-  explicit Numbering(const std::vector<std::string>& special) {
+  explicit VocabularyBuilder(const std::vector<std::string>& special) {
     for (const std::string& token : special) {
       if (token.empty()) refuse_tokenizer(kNewTokenizer, "a special token is empty");
       check_utf8(token);

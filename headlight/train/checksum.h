@@ -10,10 +10,10 @@
 namespace headlight::train {
 
 // The sum of all bytes that it is given, however they are cut.
-class ByteSum {
+class Checksum {
  public:
-  ByteSum();
-  ~ByteSum();
+  Checksum();
+  ~Checksum();
   void add(std::span<const std::byte> bytes);
   // The ids of a text, or of pairs, and how many there are.
   void add(const data::TokenStream& tokens);
