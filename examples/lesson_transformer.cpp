@@ -23,7 +23,8 @@ std::string continuation(base::ThreadPool& threads, const recipes::WorkedModel& 
 
 int main() {
   base::ThreadPool threads;
-  const recipes::WorkedModel worked = recipes::make_worked_model(recipes::default_sentences());
+  const recipes::WorkedModel worked =
+      recipes::make_worked_model(recipes::default_sentences(), {.heads = 1});
   const recipes::SentencePair& pair = worked.sentences.front();
   std::printf("%s ...\nbefore training: %s\n", pair.source.c_str(),
               continuation(threads, worked, pair.source).c_str());

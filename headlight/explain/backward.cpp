@@ -24,6 +24,10 @@ using tensor::Tensor;
   throw Error(ErrorKind::bad_input, "backward walk", where, why);
 }
 
+[[noreturn]] void refuse_without_target() {
+  refuse_walk("target", "there is none: without it there is no error to learn from");
+}
+
 Tensor copy_of(const Tensor& tensor) {
   Tensor copy = Tensor::uninitialized(tensor.dtype(), tensor.shape());
   std::memcpy(copy.mutable_raw(), tensor.raw(), tensor.bytes());
@@ -51,6 +55,23 @@ class ParameterRestorer {
  private:
   nn::Parameters parameters_;
   std::vector<Tensor> numbers_;
+};
+
+// Clears gradients when it goes: they belong to nobody else.
+class GradientCleaner {
+ public:
+  explicit GradientCleaner(nn::Parameters parameters) : parameters_(std::move(parameters)) {
+    clear();
+  }
+  GradientCleaner(const GradientCleaner&) = delete;
+  GradientCleaner& operator=(const GradientCleaner&) = delete;
+  ~GradientCleaner() { clear(); }
+
+ private:
+  void clear() const {
+    for (const nn::ParameterHandle& parameter : parameters_) parameter->clear_grad();
+  }
+  nn::Parameters parameters_;
 };
 
 // Tensors that depend on the parameter, the last first.
@@ -102,9 +123,7 @@ class Walk {
     if (!tensor.is_parameter()) {
       refuse_walk(tensor.name, "is no parameter: only what is learned is changed");
     }
-    if (!trace_.input().batch.targets.defined()) {
-      refuse_walk("target", "there is none: without it there is no error to learn from");
-    }
+    if (!trace_.input().batch.targets.defined()) refuse_without_target();
     if (options_.optimizer.kind != optim::OptimizerKind::adamw) {
       refuse_walk("optimizer", "only adamw's steps are shown");
     }
@@ -221,6 +240,33 @@ class Walk {
 };
 
 }  // namespace
+
+CellReference steepest_weight(const Trace& trace, models::Model& model,
+                              const std::vector<std::string>& parameters) {
+  if (!trace.input().batch.targets.defined()) refuse_without_target();
+  const nn::Parameters all = model.parameters();
+  const GradientCleaner cleaner(all);
+  tensor::Arena arena;
+  autograd::Tape tape;
+  autograd::Context context{.threads = trace.threads(), .arena = arena, .tape = &tape};
+  tape.backward(context, model.loss(context, trace.input().batch));
+  CellReference steepest;
+  float largest = -1;
+  for (const nn::ParameterHandle& parameter : all) {
+    const bool is_asked = std::ranges::find(parameters, parameter->name()) != parameters.end();
+    if (!is_asked || trace.find(parameter->name()) == nullptr) continue;
+    const Tensor gradient = parameter->grad();
+    if (!gradient.defined()) continue;
+    const Tensor numbers = gradient.contiguous();
+    for (int64_t i = 0; i < numbers.elements(); ++i) {
+      if (!(std::fabs(numbers.data<float>()[i]) > largest)) continue;
+      largest = std::fabs(numbers.data<float>()[i]);
+      steepest = {parameter->name(), index_at(parameter->shape(), i)};
+    }
+  }
+  if (largest < 0) refuse_walk("weights", "none of them has a gradient");
+  return steepest;
+}
 
 BackwardWalk walk_backward(const Trace& trace, models::Model& model, const CellReference& weight,
                            const BackwardOptions& options) {

@@ -63,4 +63,10 @@ struct BackwardWalk {
 BackwardWalk walk_backward(const Trace& trace, models::Model& model, const CellReference& weight,
                            const BackwardOptions& options = {});
 
+// Of these parameters (those of the run among them), the cell with the largest |gradient| of the
+// loss; of equals the first. Throws Error(bad_input) without targets and when none of them is a
+// parameter of the run.
+CellReference steepest_weight(const Trace& trace, models::Model& model,
+                              const std::vector<std::string>& parameters);
+
 }  // namespace headlight::explain

@@ -17,6 +17,14 @@ struct Input {
   std::vector<std::string> tokens = {};         // T labels
   std::vector<std::string> source_tokens = {};  // S labels
   std::vector<std::string> vocabulary = {};     // labels of ids; may be empty
+  int64_t written = 0;  // how many of the tokens, the last ones, the model wrote by itself
+};
+
+// Ids as they are: of models without a tokenizer, or with what a model wrote.
+struct InputIds {
+  std::vector<int64_t> ids;  // read first; by an encoder-decoder as its source
+  std::optional<std::vector<int64_t>> target = {};
+  bool target_is_written = false;  // by the model itself: nothing is known to be right there
 };
 
 struct InputText {
@@ -33,6 +41,12 @@ struct InputText {
 // not have where it has an unknown token (the words are listed), and more tokens than the context.
 Input make_input(const models::Model& model, const text::Tokenizer& tokenizer,
                  const InputText& text);
+// The same of ids; nothing is put around them. Labels are the tokenizer's, or the ids. Throws
+// Error(bad_input) also for an id that the model does not have.
+Input make_input(const models::Model& model, const text::Tokenizer* tokenizer, InputIds ids);
+// What a text becomes before it is given to a model. Throws as make_input does.
+InputIds encode_input(const models::Model& model, const text::Tokenizer& tokenizer,
+                      const InputText& text);
 
 // The words of a text that become the unknown token, each once, in order. With `special`, texts of
 // special tokens are known.

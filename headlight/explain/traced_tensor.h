@@ -47,7 +47,8 @@ struct TracedTensor {
   int row = 0;
   // How much each query looks at each key: (B, H, T, S), rows add up to 1.
   bool is_attention = false;
-  bool shows_mask = false;   // what stands before and after a mask that hides what comes later
+  // What stands before and after a mask that hides what comes later, up to the weights.
+  bool shows_mask = false;
   std::string variant = {};  // the key of the variant it belongs to; empty: the run itself
 
   bool is_parameter() const { return operation == kParameter; }

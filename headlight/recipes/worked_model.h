@@ -23,7 +23,7 @@ std::vector<SentencePair> default_sentences();
 // heads * head_width need not be the width: the output projection leads back to it.
 struct WorkedModelOptions {
   int64_t width = 6;
-  int64_t heads = 1;
+  int64_t heads = 2;
   int64_t head_width = 4;
   int64_t hidden = 24;  // of the feed-forward layer
   int64_t layers = 1;   // of the encoder and of the decoder

@@ -1,6 +1,7 @@
 // All sentences in each step, through the trainer that trains everything else.
 #include "headlight/recipes/worked_training.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "headlight/infer/infer.h"
@@ -58,6 +59,22 @@ std::string continuation_of(base::ThreadPool& threads, const models::Model& mode
   const infer::Continuation& output = outputs.front();
   return tokenizer.decode(output.ids, {.special = false}) +
          (output.reason == infer::StopReason::limit ? " …" : "");
+}
+
+std::vector<int64_t> written_ids(base::ThreadPool& threads, const models::Model& model,
+                                 const std::vector<int64_t>& ids, int64_t most) {
+  const models::Capabilities can = model.capabilities();
+  if (most <= 0 || (!can.translates && !can.continues_prompt)) return {};
+  tensor::Arena arena;
+  autograd::Context context{.threads = threads, .arena = arena};
+  infer::Prompt prompt;
+  (can.translates ? prompt.source : prompt.ids) = ids;
+  const auto read = static_cast<int64_t>(can.translates ? 1 : ids.size());
+  most = std::min(most, model.context_length() - read);
+  if (most <= 0) return {};
+  return infer::generate(context, model, {prompt}, {.ending = {.max_new_tokens = most}})
+      .front()
+      .ids;
 }
 
 }  // namespace headlight::recipes

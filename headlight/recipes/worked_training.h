@@ -26,4 +26,10 @@ std::string continuation_of(base::ThreadPool& threads, const models::Model& mode
                             const text::Tokenizer& tokenizer, const std::string& text,
                             text::EncodeOptions options = {});
 
+// The ids that a model writes by itself after these, greedily: of an encoder-decoder those are its
+// source. Without the id that ends them; at most so many, and none beyond the model's context.
+// Empty for models that write nothing.
+std::vector<int64_t> written_ids(base::ThreadPool& threads, const models::Model& model,
+                                 const std::vector<int64_t>& ids, int64_t most);
+
 }  // namespace headlight::recipes

@@ -136,7 +136,7 @@ TEST_F(Backward, the_update_is_the_optimizers_to_the_bit_and_the_model_is_put_ba
   for (const auto& [name, tensor] : before) numbers[name] = models::floats(tensor);
 
   // A twin that takes two steps of training.
-  WorkedModel twin = make_worked_model(default_sentences());
+  WorkedModel twin = make_worked_model(default_sentences(), {.heads = 1});
   optim::Optimizer optimizer(twin.model->parameters(), options_.optimizer);
   const auto step = [&] {
     tensor::Arena arena;
@@ -274,6 +274,28 @@ TEST_F(Backward, a_sum_has_the_whole_gradient_of_what_was_added_there) {
     ASSERT_TRUE(found.contains(sum)) << sum;
     EXPECT_TRUE(models::same_bits(found.at(sum), found.at(branch))) << sum;
   }
+}
+
+TEST_F(Backward, the_steepest_weight_has_the_largest_gradient) {
+  const Trace trace = worked_trace();
+  models::Model& model = *worked_.back().model;
+  const std::vector<std::string> names = {"encoder.layers.0.self_attn.v_proj.weight", "no.such",
+                                          "encoder.layers.0.self_attn.out_proj.weight"};
+  const CellReference steepest = steepest_weight(trace, model, names);
+  const double largest = std::abs(walk_backward(trace, model, steepest).gradient);
+  EXPECT_GT(largest, 0);
+  for (const std::string& name : {names[0], names[2]}) {
+    for (const std::vector<int64_t>& index : indices_of(trace.at(name).shape)) {
+      EXPECT_LE(std::abs(walk_backward(trace, model, {name, index}).gradient), largest) << name;
+    }
+  }
+  for (const nn::ParameterHandle& parameter : model.parameters()) {
+    EXPECT_FALSE(parameter->grad().defined()) << parameter->name();
+  }
+  expect_has(error_of([&] { steepest_weight(trace, model, {"logits"}); }), "none of them");
+  const Trace blind =
+      trace_model(threads_, model, make_input(model, worked_.back().tokenizer, {.text = "When"}));
+  expect_has(error_of([&] { steepest_weight(blind, model, names); }), "(target): there is none");
 }
 
 TEST_F(Backward, what_cannot_be_walked_is_refused) {

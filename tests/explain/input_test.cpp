@@ -43,6 +43,38 @@ TEST_F(Inputs, of_a_gpt_are_to_give_the_next_id) {
       "explain (text): has 9 tokens, the model reads at most 8");
 }
 
+TEST_F(Inputs, of_ids_are_those_of_the_text) {
+  const Input text = input({.text = "When you play", .target = "you win"});
+  const Input ids =
+      make_input(*worked_model_.model, nullptr, {.ids = {4, 5, 6}, .target = Ids{5, 11}});
+  EXPECT_EQ(ids_of(ids.batch.ids), ids_of(text.batch.ids));
+  EXPECT_EQ(ids_of(ids.batch.targets), ids_of(text.batch.targets));
+  EXPECT_EQ(ids.tokens, (std::vector<std::string>{"1", "5", "11"}));
+  EXPECT_TRUE(ids.vocabulary.empty());
+  EXPECT_EQ(
+      make_input(*worked_model_.model, &worked_model_.tokenizer, {.ids = {4, 5}}).source_tokens,
+      (std::vector<std::string>{"When", "you"}));
+  const auto refusal = [&](const InputIds& wrong) {
+    return error_of([&] { make_input(*worked_model_.model, nullptr, wrong); });
+  };
+  expect_has(refusal({.ids = {4, 29}}), "explain (id 29): the model has the ids 0 to 28");
+  expect_has(refusal({.ids = {-1}}), "(id -1)");
+  expect_has(refusal({.ids = {}}), "(text): is empty");
+}
+
+TEST_F(Inputs, with_what_the_model_wrote_know_nothing_to_be_right_there) {
+  const Input both = make_input(*worked_model_.model, nullptr,
+                                {.ids = {4, 5}, .target = Ids{5, 11}, .target_is_written = true});
+  EXPECT_EQ(ids_of(both.batch.ids), (Ids{1, 5, 11}));
+  EXPECT_FALSE(both.batch.targets.defined());
+  EXPECT_EQ(both.written, 2);
+  models::Gpt gpt({.block_size = 8, .vocab_size = 29, .n_layer = 1, .n_head = 1, .n_embd = 4});
+  const Input on =
+      make_input(gpt, nullptr, {.ids = {4, 5, 6}, .target = Ids{7, 8}, .target_is_written = true});
+  EXPECT_EQ(ids_of(on.batch.ids), (Ids{4, 5, 6, 7, 8}));
+  EXPECT_EQ(ids_of(on.batch.targets), (Ids{5, 6, -1, -1, -1}));
+}
+
 TEST_F(Inputs, that_cannot_be_read_are_refused) {
   expect_has(error_of([&] { input({.text = ""}); }), "explain (text): is empty");
   expect_has(error_of([&] { input({.text = " \n "}); }), "explain (text): is empty");

@@ -30,7 +30,7 @@ using tensor::Tensor;
 class ExplainTest : public testing::Test {
  protected:
   // The worked model on its first sentence.
-  Trace worked_trace(const WorkedModelOptions& options = {}) {
+  Trace worked_trace(const WorkedModelOptions& options = {.heads = 1}) {
     worked_.emplace_back(make_worked_model(default_sentences(), options));
     const SentencePair& pair = worked_.back().sentences.front();
     const Input input = make_input(*worked_.back().model, worked_.back().tokenizer,

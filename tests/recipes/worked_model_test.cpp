@@ -7,7 +7,7 @@ namespace headlight::recipes {
 namespace {
 
 TEST(AWorkedModel, has_the_sizes_of_the_tutorial) {
-  const WorkedModel worked = make_worked_model(default_sentences());
+  const WorkedModel worked = make_worked_model(default_sentences(), {.heads = 1});
   EXPECT_EQ(worked.tokenizer.size(), 29);
   const models::Seq2SeqConfig& config = worked.model->seq2seq_config();
   EXPECT_EQ(config.d_model, 6);
@@ -20,6 +20,12 @@ TEST(AWorkedModel, has_the_sizes_of_the_tutorial) {
       EXPECT_EQ(parameter->shape(), (tensor::Shape{6, 4}));
     }
   }
+}
+
+TEST(AWorkedModel, has_two_heads_unless_told_otherwise) {
+  const WorkedModel worked = make_worked_model(default_sentences());
+  EXPECT_EQ(worked.model->seq2seq_config().encoder_attention_heads, 2);
+  EXPECT_EQ(worked.model->seq2seq_config().decoder_attention_heads, 2);
 }
 
 TEST(AWorkedModel, has_weights_that_are_uniform_between_0_and_1_and_depend_on_the_seed) {

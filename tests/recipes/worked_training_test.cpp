@@ -25,8 +25,9 @@ class WorkedTrainingTest : public testing::Test {
   base::ThreadPool threads_{1};
 };
 
-TEST_F(WorkedTrainingTest, gives_the_right_continuations_from_each_of_ten_seeds) {
-  for (uint64_t seed = 0; seed < 10; ++seed) expect_learned({.seed = seed});
+TEST_F(WorkedTrainingTest, gives_the_right_continuations_from_each_of_twenty_seeds) {
+  for (uint64_t seed = 0; seed < 20; ++seed) expect_learned({.seed = seed});
+  for (uint64_t seed = 0; seed < 10; ++seed) expect_learned({.heads = 1, .seed = seed});
 }
 
 TEST_F(WorkedTrainingTest, gives_them_with_any_heads_and_either_order_of_norms) {

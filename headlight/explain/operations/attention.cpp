@@ -353,11 +353,11 @@ void put_weights(TraceBuilder& builder, const AttentionRun& run) {
                       run.axes);
   rows[0].name = p + ".row_max";
   rows[1].name = p + ".row_sum";
+  for (TracedTensor& one : rows) one.shows_mask = step.number("causal") != 0;
   builder.put(rows[0], builder.tensor(step.output("row_max")));
   builder.put(rows[1], builder.tensor(step.output("row_sum")));
   rows[2].shape = shape;
   rows[2].is_attention = true;
-  rows[2].shows_mask = step.number("causal") != 0;
   builder.put(rows[2], stage(ScoreStage::weights));
   std::vector<Axis> axes = run.axes;
   axes.push_back(Axis::column);
