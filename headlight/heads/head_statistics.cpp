@@ -58,24 +58,44 @@ class HeadMeasure {
       const std::optional<int64_t> key = key_of(kRoles[r], row, seen);
       if (key) shares_[r].add(weights[*key]);
     }
+    keys_.resize(static_cast<size_t>(keys));
+    for (const int64_t j : seen) keys_[static_cast<size_t>(j)].add(weights[j]);
   }
 
   void write(HeadStatistics& to) const {
     to.entropy = entropy_.value();
     to.relative_entropy = relative_.value();
     to.mean_distance = distance_.value();
-    for (size_t r = 0; r < kRoles.size(); ++r) {
-      const Mean& share = shares_[r];
-      if (2 * share.count < entropy_.count || share.value() <= to.measure) continue;
-      to.role = share.value() >= kShare ? kRoles[r] : HeadRole::none;
-      to.measure = share.value();
+    to.selectivity = selectivity();
+    for (size_t r = 0; r < kRoles.size(); ++r) take(kRoles[r], shares_[r], to);
+    for (size_t j = 0; j < keys_.size(); ++j) {
+      if (take(HeadRole::one_token, keys_[j], to)) to.key = static_cast<int64_t>(j);
     }
-    if (to.relative_entropy < kUniform) return;
-    to.role = HeadRole::uniform;
-    to.measure = to.relative_entropy;
+    if (to.relative_entropy >= kUniform) {
+      to.role = HeadRole::uniform;
+      to.measure = to.relative_entropy;
+    }
+    if (to.role != HeadRole::one_token) to.key = -1;
   }
 
  private:
+  // Whether the share is the largest so far, of rows enough.
+  bool take(HeadRole role, const Mean& share, HeadStatistics& to) const {
+    if (2 * share.count < entropy_.count || share.value() <= to.measure) return false;
+    to.role = share.value() >= kShare ? role : HeadRole::none;
+    to.measure = share.value();
+    return true;
+  }
+
+  double selectivity() const {
+    double entropy = 0;
+    for (const Mean& key : keys_) {
+      const double weight = key.sum / static_cast<double>(entropy_.count);
+      if (weight > 0) entropy -= weight * std::log(weight);
+    }
+    return std::max(0.0, entropy - entropy_.value());
+  }
+
   // The key that a role would look at from this row, when the row sees it.
   std::optional<int64_t> key_of(HeadRole role, int64_t row,
                                 const std::vector<int64_t>& seen) const {
@@ -101,6 +121,7 @@ class HeadMeasure {
   std::vector<int64_t> key_counts_;
   Mean entropy_, relative_, distance_;
   std::array<Mean, kRoles.size()> shares_;
+  std::vector<Mean> keys_;  // what each key gets of the rows that see it
 };
 
 // How often each of these ids stands in what is counted.
@@ -174,8 +195,8 @@ HeadStatistics measured(base::ThreadPool& threads, const AttentionRun& run, int6
 }  // namespace
 
 std::string_view name_of(HeadRole role) {
-  constexpr std::array<std::string_view, 7> kNames = {"previous", "next",    "first", "self",
-                                                      "rarest",   "uniform", "none"};
+  constexpr std::array<std::string_view, 8> kNames = {"previous", "next",      "first",   "self",
+                                                      "rarest",   "one_token", "uniform", "none"};
   return kNames[static_cast<size_t>(role)];
 }
 
@@ -209,6 +230,8 @@ io::Json head_json(const HeadStatistics& head) {
                           {"mean_distance", head.mean_distance},
                           {"role", name_of(head.role)},
                           {"measure", head.measure},
+                          {"key", head.key < 0 ? io::Json() : io::Json(head.key)},
+                          {"selectivity", head.selectivity},
                           {"output_difference", head.output_difference}};
 }
 

@@ -10,16 +10,21 @@
 
 namespace headlight::heads {
 
-enum class HeadRole { previous, next, first, self, rarest, uniform, none };
+enum class HeadRole { previous, next, first, self, rarest, one_token, uniform, none };
 std::string_view name_of(HeadRole role);
 
 // Rows that see at least two keys count. A head is `uniform` when its entropy is at least 0.95 of
 // the largest possible; or else it has the role whose keys get the largest share of the weights,
 // when that share is at least one half: the key before, the key after, the first key, the key
-// itself, the rarest key that the row sees, where that is another than the first. Shares are of
-// rows that see such a key, at least half of all; those of previous, next and self are of
-// self-attention only. `measure` is the number that decided: the share, or the entropy's; of `none`
+// itself, the rarest key that the row sees, where that is another than the first, or one and the
+// same key from all rows. Shares are of rows that see such a key, at least half of all; those of
+// previous, next and self are of self-attention only. Of roles with the same share the first one
+// named here counts. `measure` is the number that decided: the share, or the entropy's; of `none`
 // the largest share.
+//
+// `selectivity` says how clearly different rows look at different keys: the entropy of the mean row
+// less the mean entropy of the rows. It is 0 when all rows look alike, whether at one key or at all
+// of them, and largest when each looks at one key of its own.
 struct HeadStatistics {
   std::string place;  // "encoder.0.self"
   int64_t head = 0;
@@ -28,6 +33,8 @@ struct HeadStatistics {
   double mean_distance = 0;     // sum of weight * |i - j|, mean over rows
   HeadRole role = HeadRole::none;
   double measure = 0;
+  int64_t key = -1;              // of one_token: the position of that key
+  double selectivity = 0;        // natural logarithm
   double output_difference = 0;  // the largest |A V - O|: reconstructed weights times values
                                  // against the engine's head output
 
@@ -43,7 +50,7 @@ std::vector<HeadStatistics> head_statistics(base::ThreadPool& threads,
                                             const std::vector<int64_t>& counts = {});
 
 // {"name", "place", "head", "entropy", "relative_entropy", "mean_distance", "role", "measure",
-// "output_difference"}.
+// "key", "selectivity", "output_difference"}; "key" is null but of one_token.
 io::Json head_json(const HeadStatistics& head);
 
 }  // namespace headlight::heads

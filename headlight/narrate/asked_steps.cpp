@@ -13,10 +13,11 @@ Walk walk_of(const Explaining& work, const Explained& run) {
   return {.catalogue = work.catalogue,
           .trace = run.trace,
           .sentences = work.subject.sentences(),
-          .vocabulary_size = work.subject.tokenizer().size(),
+          .vocabulary_size = work.subject.vocabulary_size(),
           .says = run.says,
           .loss = run.loss,
-          .with_numbers = work.request.format != ExplainFormat::json};
+          .with_numbers = work.request.format != ExplainFormat::json,
+          .weight_is_asked = work.request.cell.has_value()};
 }
 
 // Which group of variants a step has, and how each compares.

@@ -22,6 +22,12 @@ struct ExplainRequest {
   std::optional<std::string> model = {};
   std::string text = {};
   std::optional<std::string> target = {};
+  // Instead of text and target, of models that need have no tokenizer.
+  std::optional<std::vector<int64_t>> ids = {};
+  std::optional<std::vector<int64_t>> target_ids = {};
+  // How many tokens the model goes on by itself at most, which are read and shown like those given:
+  // instead of a target. Absent: on a page some, where no target is known, elsewhere none.
+  std::optional<int64_t> continues = {};
   bool special = false;  // texts of special tokens become these
   recipes::WorkedModelOptions worked = {};
   std::optional<std::string> sentences = {};  // a file of the worked model's data set

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "headlight/narrate/page_values.h"
 #include "headlight/narrate/walk.h"
 
 namespace headlight::narrate {
@@ -12,17 +13,6 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 using explain::Trace;
-
-// The first weight of the first projection, unless a cell names another.
-explain::CellReference weight_of(const Explaining& work, const Trace& trace) {
-  if (work.request.cell) return explain::parse_cell(trace, *work.request.cell);
-  for (const explain::TracedTensor& tensor : trace.tensors()) {
-    const std::string* weight = tensor.operand("weight");
-    const bool is_matrix = weight != nullptr && trace.at(*weight).shape.rank() == 2;
-    if (is_matrix) return {*weight, {0, 0}};
-  }
-  throw Error(ErrorKind::bad_input, "explain", "backward", "the model has no weights to explain");
-}
 
 double loss_of(const Explaining& work) {
   tensor::Arena arena;
@@ -66,6 +56,25 @@ void check_layers(const Explaining& work) {
   }
 }
 
+// On a page that has no target there is a continuation to walk, as long as its tables stay small.
+int64_t tokens_written(const Explaining& work) {
+  constexpr int64_t kAfterSource = 23;  // with <start>, as many rows as a table has at most
+  constexpr int64_t kAfterPrompt = 8;
+  if (work.request.continues) return *work.request.continues;
+  if (work.request.format != ExplainFormat::html) return 0;
+  return work.subject.model().capabilities().translates ? kAfterSource : kAfterPrompt;
+}
+
+// A page shows learning without being asked where that costs little.
+bool walks_back(const Explaining& work, const Trace& trace) {
+  if (work.request.backward) return true;
+  const models::Model& model = work.subject.model();
+  if (work.request.format != ExplainFormat::html || !work.request.layers.empty()) return false;
+  const models::Capabilities can = model.capabilities();
+  if (!model.has_logits() || !(can.translates || can.continues_prompt)) return false;
+  return work.subject.input.batch.targets.defined() && is_whole_on_page(trace);
+}
+
 }  // namespace
 
 int64_t model_layer_count(const models::Model& model) {
@@ -105,9 +114,12 @@ void check_shown_memory(const Explaining& work, const Trace& trace) {
                      "; --layers takes fewer layers");
 }
 
-Explained explain_run(const Explaining& work, const recipes::WorkedTraining* training) {
+Explained explain_run(Explaining& work, const recipes::WorkedTraining* training) {
   const models::Model& model = work.subject.model();
   check_layers(work);
+  if (const int64_t most = tokens_written(work); most > 0) {
+    work.subject.write_on(work.threads, most);
+  }
   Explained run{explain::trace_model(work.threads, model, work.subject.input,
                                      {.layers = layers_traced(work)}),
                 {},
@@ -123,16 +135,10 @@ Explained explain_run(const Explaining& work, const recipes::WorkedTraining* tra
   if (work.request.answers_cell()) return run;
   run.says = work.subject.says(work.threads);
   if (work.subject.input.batch.targets.defined() && model.has_logits()) run.loss = loss_of(work);
-  if (work.request.backward) {
-    const recipes::WorkedRecipe recipe;
-    explain::BackwardOptions options{.optimizer = recipe.optimizer};
-    options.optimizer.learning_rate = recipe.schedule.learning_rate;
-    if (training != nullptr) {
-      options.optimizer_state = training->optimizer_state;
-      options.optimizer.learning_rate = training->next_learning_rate;
-    }
-    run.backward = explain::walk_backward(run.trace, work.subject.model(),
-                                          weight_of(work, run.trace), options);
+  if (walks_back(work, run.trace)) {
+    const std::optional<std::string> weight =
+        work.request.backward ? work.request.cell : std::nullopt;
+    run.backward = walk_to_weight(run.trace, work.subject.model(), weight, training);
   }
   return run;
 }

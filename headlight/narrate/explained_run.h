@@ -37,8 +37,9 @@ int64_t model_layer_count(const models::Model& model);
 // get all.
 std::set<int64_t> layers_traced(const Explaining& work);
 
-// `training`: the one that has just ended, from which the next step would go on; null: none.
-Explained explain_run(const Explaining& work, const recipes::WorkedTraining* training);
+// `training`: the one that has just ended, from which the next step would go on; null: none. Where
+// it is wanted, the model as it is now goes on after what it is given.
+Explained explain_run(Explaining& work, const recipes::WorkedTraining* training);
 
 // The forms of a tensor in the variants that are asked for: "variant.scale.none.logits"; not where
 // the model's own way is asked for.

@@ -194,7 +194,8 @@ void Explanation::add(Explained run, const std::string& heading,
                 {.key = heading,
                  .continuation = run.says.value_or(""),
                  .heads = std::move(run.heads),
-                 .backward = run.backward ? &*run.backward : nullptr});
+                 .backward = run.backward ? &*run.backward : nullptr,
+                 .weight_is_asked = work_.request.backward && work_.request.cell});
       page_.open_at(place_on_page(work_.request, run.trace));
       if (training != nullptr) page_.set_losses(training->losses);
       return;

@@ -8,20 +8,13 @@
 #include "headlight/narrate/walk.h"
 
 namespace headlight::narrate {
-namespace {
-
-// The weight whose change the page explains.
-constexpr std::string_view kExplainedWeight = "encoder.layers.0.self_attn.q_proj.weight[0,0]";
-
-}  // namespace
 
 FirstMinute::FirstMinute(base::ThreadPool& threads, const FirstMinuteOptions& options, Tell tell)
     : threads_(threads),
       catalogue_(Catalogue::of(options.language)),
       style_(options.style),
       tell_(std::move(tell)),
-      worked_(recipes::make_worked_model(recipes::default_sentences(),
-                                         {.heads = 2, .seed = options.seed})),
+      worked_(recipes::make_worked_model(recipes::default_sentences(), {.seed = options.seed})),
       page_({.language = options.language, .text = pair().source, .sentences = worked_.sentences}) {
 }
 
@@ -35,9 +28,9 @@ void FirstMinute::run() {
   say("message.text", {{"text", pair().source}});
   say("first.random", {{"words", continuation()}});
   add_untrained();
-  train();
+  const recipes::WorkedTraining training = train();
   say("first.trained", {{"words", continuation()}});
-  show_trained();
+  show_trained(training);
 }
 
 void FirstMinute::tell_page(const std::string& path, const std::string& next_command) {
@@ -62,8 +55,8 @@ void FirstMinute::say(std::string_view key, const std::vector<Placeholder>& valu
 
 void FirstMinute::add_untrained() {
   explain::Trace untrained = trace();
-  const explain::BackwardWalk walk = explain::walk_backward(
-      untrained, *worked_.model, explain::parse_cell(untrained, kExplainedWeight));
+  const explain::BackwardWalk walk =
+      walk_to_weight(untrained, *worked_.model, std::nullopt, nullptr);
   page_.add(untrained, *worked_.model,
             {.key = "message.before_training",
              .continuation = continuation(),
@@ -72,14 +65,14 @@ void FirstMinute::add_untrained() {
 }
 
 // What it says at a few steps on the way.
-void FirstMinute::train() {
+recipes::WorkedTraining FirstMinute::train() {
   tell_("\n");
   say("first.training");
   constexpr std::array<int64_t, 6> kShown = {1, 10, 20, 40, 80, 400};
   std::vector<std::vector<std::string>> lines = {{catalogue_.text("label.step"),
                                                   catalogue_.text("label.loss"),
                                                   catalogue_.text("label.continuation")}};
-  const recipes::WorkedTraining training =
+  recipes::WorkedTraining training =
       recipes::train_worked_model(threads_, worked_, [&](int64_t step, double loss) {
         if (std::ranges::find(kShown, step) == kShown.end()) return;
         lines.push_back({std::to_string(step), catalogue_.number(loss, 3), continuation()});
@@ -87,17 +80,22 @@ void FirstMinute::train() {
   tell_("\n" + table_text(lines, style_.width) + "\n");
   tell_(wrapped(trained_text(catalogue_, training), style_.width));
   page_.set_losses(training.losses);
+  return training;
 }
 
-void FirstMinute::show_trained() {
+void FirstMinute::show_trained(const recipes::WorkedTraining& training) {
   explain::Trace trained = trace();
   const Walk walk{.catalogue = catalogue_, .trace = trained};
   std::vector<heads::HeadStatistics> heads = heads_of(trained);
   tell_("\n" +
         step_text(style_, catalogue_, catalogue_.text("first.heads"), heads_step(walk, heads)));
-  page_.add(
-      trained, *worked_.model,
-      {.key = "message.after_training", .continuation = continuation(), .heads = std::move(heads)});
+  const explain::BackwardWalk back =
+      walk_to_weight(trained, *worked_.model, std::nullopt, &training);
+  page_.add(trained, *worked_.model,
+            {.key = "message.after_training",
+             .continuation = continuation(),
+             .heads = std::move(heads),
+             .backward = &back});
 }
 
 }  // namespace headlight::narrate

@@ -38,8 +38,8 @@ class FirstMinute {
   explain::Trace trace() const;
   void say(std::string_view key, const std::vector<Placeholder>& values = {});
   void add_untrained();
-  void train();
-  void show_trained();
+  recipes::WorkedTraining train();
+  void show_trained(const recipes::WorkedTraining& training);
 
   base::ThreadPool& threads_;
   const Catalogue& catalogue_;

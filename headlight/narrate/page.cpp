@@ -3,16 +3,16 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <iterator>
 #include <set>
 #include <utility>
 
 #include "headlight/io/io.h"
 #include "headlight/narrate/languages.h"
+#include "headlight/narrate/page_values.h"
 #include "headlight/narrate/steps.h"
 #include "headlight/narrate/trace_with_steps.h"
+#include "headlight/narrate/walk.h"
 
 namespace headlight::narrate {
 namespace {
@@ -22,8 +22,6 @@ using explain::TracedTensor;
 using io::Json;
 using tensor::Tensor;
 
-constexpr int64_t kMostOfTensor = int64_t{1} << 18;
-constexpr int64_t kMostOfRun = int64_t{1} << 21;
 constexpr int64_t kMostWithVariants = int64_t{1} << 16;
 
 // In the order in which they need each other.
@@ -37,65 +35,6 @@ std::string_view file(std::string_view path) {
   return std::ranges::find(page_files(), path, &base::EmbeddedFile::path)->bytes;
 }
 
-// A float in the shortest form that reads back the same. What JSON has no number for is a string
-// that JavaScript's Number reads.
-void append_number(std::string& text, float value) {
-  if (!std::isfinite(value)) {
-    text += std::isnan(value) ? "\"NaN\"" : value < 0 ? "\"-Infinity\"" : "\"Infinity\"";
-    return;
-  }
-  std::array<char, 32> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  text.append(digits.data(), end);
-}
-
-template <typename T>
-void append_list(std::string& text, const T* values, int64_t count) {
-  text += '[';
-  for (int64_t i = 0; i < count; ++i) {
-    if (i > 0) text += ',';
-    if constexpr (std::is_integral_v<T>) {
-      text += std::to_string(values[i]);
-    } else {
-      append_number(text, values[i]);
-    }
-  }
-  text += ']';
-}
-
-void append_values(std::string& text, const Tensor& values) {
-  if (values.dtype() == tensor::DType::i64) {
-    append_list(text, values.data<int64_t>(), values.shape().elements());
-  } else {
-    const Tensor dense = values.contiguous();
-    append_list(text, dense.data<float>(), dense.shape().elements());
-  }
-}
-
-// {"name": [numbers], ...} of the tensors and parameters that are small enough.
-std::string values_json(const Trace& trace) {
-  std::set<std::string_view> chosen;
-  int64_t sum = 0;
-  const auto choose = [&](const std::vector<TracedTensor>& tensors, bool weights_only) {
-    for (const TracedTensor& tensor : tensors) {
-      const int64_t count = tensor.shape.elements();
-      const bool wanted = !weights_only || tensor.is_attention;
-      if (!wanted || count > kMostOfTensor || sum + count > kMostOfRun) continue;
-      if (chosen.insert(tensor.name).second) sum += count;
-    }
-  };
-  choose(trace.tensors(), true);
-  choose(trace.tensors(), false);
-  choose(trace.parameters(), false);
-  std::string text = "{";
-  for (const std::string_view name : chosen) {
-    if (text.size() > 1) text += ',';
-    text += io::json_text(Json(name)) + ":";
-    append_values(text, trace.values(name));
-  }
-  return text + "}";
-}
-
 Json targets_json(const explain::Input& input) {
   Json::Array list;
   const Tensor& targets = input.batch.targets;
@@ -103,6 +42,27 @@ Json targets_json(const explain::Input& input) {
     list.emplace_back(targets.defined() ? targets.data<int64_t>()[i] : int64_t{-1});
   }
   return list;
+}
+
+// [[[id, probability], ...], ...]: the likeliest words of each row, the right one among them where
+// it is known. A page need not hold all probabilities for that.
+Json likeliest_json(const Trace& trace) {
+  constexpr size_t kMost = 5;
+  Json::Array rows;
+  if (trace.find("probabilities") == nullptr) return rows;
+  const Tensor values = trace.values("probabilities").contiguous();
+  const Tensor& targets = trace.input().batch.targets;
+  const int64_t width = values.size(-1);
+  for (int64_t row = 0; row < values.elements() / width; ++row) {
+    const float* shares = values.data<float>() + row * width;
+    std::vector<int64_t> ids = likeliest(shares, width, kMost);
+    const int64_t right = targets.defined() ? targets.data<int64_t>()[row] : -1;
+    if (right >= 0 && std::ranges::find(ids, right) == ids.end()) ids.back() = right;
+    Json::Array& words = *rows.emplace_back(Json::Array()).array();
+    for (const int64_t id : ids)
+      words.emplace_back(Json::Array{id, static_cast<double>(shares[id])});
+  }
+  return rows;
 }
 
 template <typename T>
@@ -130,15 +90,12 @@ std::string backward_text(const Trace& trace, const explain::BackwardWalk* found
   const explain::BackwardWalk& walk = *found;
   std::string gradients = "{";
   for (const explain::TensorGradient& gradient : walk.gradients) {
-    if (gradient.values.shape().elements() > kMostOfTensor) continue;
+    if (gradient.values.shape().elements() > kMostOnPage) continue;
     if (gradients.size() > 1) gradients += ',';
-    gradients += io::json_text(Json(gradient.name)) + ":";
-    append_values(gradients, gradient.values);
+    gradients += io::json_text(Json(gradient.name)) + ":" + page_numbers(gradient.values);
   }
-  std::string error;
-  append_values(error, walk.error);
   return with_members(explain::backward_json(trace, walk),
-                      {{"error", error}, {"gradient_values", gradients + "}"}});
+                      {{"error", page_numbers(walk.error)}, {"gradient_values", gradients + "}"}});
 }
 
 // Lessons and what only a terminal says are not shown.
@@ -244,8 +201,8 @@ std::vector<explain::Variant> variants_of(Trace& trace, const models::Model& mod
 }
 
 // What the page asks of tensors besides: a step that shows them again, the row that they share with
-// others of their place, and whether they are what heads look at.
-void add_page_members(const Trace& trace, Json& described) {
+// others of their place, whether they are what heads look at, and what they pass on unchanged.
+void add_page_members(const Trace& trace, const PassedOn& passed, Json& described) {
   for (Json::Member& member : *described.object()) {
     if (member.first != "tensors") continue;
     for (Json& json : *member.second.array()) {
@@ -254,6 +211,8 @@ void add_page_members(const Trace& trace, Json& described) {
         json.object()->emplace_back("also_step", number_of(Step::mask));
       if (tensor.row != 0) json.object()->emplace_back("row", tensor.row);
       if (tensor.is_attention) json.object()->emplace_back("attention", true);
+      const auto same = passed.find(tensor.name);
+      if (same != passed.end()) json.object()->emplace_back("same_as", same->second);
     }
   }
 }
@@ -267,6 +226,8 @@ Json page_steps() {
     const auto slips = slips_of(step);
     if (!slips.empty()) one.emplace_back("slips", Json::Array(slips.begin(), slips.end()));
     if (!closing_of(step).empty()) one.emplace_back("closing", closing_of(step));
+    // After the step in which heads are met.
+    if (step == Step::attention) one.emplace_back("heads", true);
   }
   return list;
 }
@@ -301,22 +262,39 @@ void Page::add(Trace& trace, const models::Model& model, const PageRun& run) {
   const std::vector<explain::Variant> variants = variants_of(trace, model, options_.variants);
   content_.add(trace);
   for (const explain::Variant& variant : variants) content_.formulas.insert(variant.formula);
+  const PassedOn passed = passed_on(trace);
   Json described = trace_json_with_steps(trace);
-  add_page_members(trace, described);
+  add_page_members(trace, passed, described);
   Json::Object& members = *described.object();
   members.emplace_back("key", run.key);
   members.emplace_back("targets", targets_json(trace.input()));
+  members.emplace_back("written", trace.input().written);
+  Json& words = members.emplace_back("likeliest", likeliest_json(trace)).second;
+  for (const Json& row : *words.array()) {
+    for (const Json& word : *row.array()) used_words_.insert(*word.array()->front().integer());
+  }
   members.emplace_back("heads", list_json(run.heads, heads::head_json));
   Json::Array& told = *members.emplace_back("variants", Json::Array()).second.array();
   for (const explain::Variant& variant : variants) {
     told.push_back(variant_json_with_step(trace, variant));
   }
   members.emplace_back("continuation", run.continuation);
-  runs_.push_back(with_members(described, {{"values", values_json(trace)},
+  members.emplace_back("weight_is_asked", run.weight_is_asked);
+  runs_.push_back(with_members(described, {{"values", page_values(trace, passed)},
                                            {"backward", backward_text(trace, run.backward)}}));
 }
 
 std::string Page::data() const {
+  // Of a large vocabulary its beginning, and the words that the runs speak of.
+  constexpr size_t kMostWords = 4096;
+  constexpr std::ptrdiff_t kBeginning = 200;
+  const auto size = std::ssize(vocabulary_);
+  const std::ptrdiff_t listed = vocabulary_.size() <= kMostWords ? size : kBeginning;
+  Json::Object labels;
+  for (const int64_t id : used_words_) {
+    if (id < listed || id >= size) continue;
+    labels.emplace_back(std::to_string(id), vocabulary_[static_cast<size_t>(id)]);
+  }
   std::string runs = "[";
   for (const std::string& run : runs_) runs.append(runs.size() > 1 ? "," : "").append(run);
   return with_members(
@@ -325,7 +303,9 @@ std::string Page::data() const {
                    {"source", options_.text},
                    {"sentences", list_json(options_.sentences, sentence_json)},
                    {"asked", Json::Array(options_.variants.begin(), options_.variants.end())},
-                   {"vocabulary", Json::Array(vocabulary_.begin(), vocabulary_.end())},
+                   {"vocabulary_size", vocabulary_.size()},
+                   {"vocabulary", Json::Array(vocabulary_.begin(), vocabulary_.begin() + listed)},
+                   {"labels", std::move(labels)},
                    {"place", options_.place},
                    {"losses", Json::Array(options_.losses.begin(), options_.losses.end())},
                    {"steps", page_steps()},

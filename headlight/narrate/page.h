@@ -30,6 +30,7 @@ struct PageRun {
   std::string continuation = {};  // what the model says by itself
   std::vector<heads::HeadStatistics> heads = {};  // as they were measured of the trace
   const explain::BackwardWalk* backward = nullptr;
+  bool weight_is_asked = false;  // for by its name, of the way back
 };
 
 // What the runs of a page are made of: it explains these and nothing else.
@@ -50,9 +51,8 @@ class Page {
   explicit Page(PageOptions options) : options_(std::move(options)) {}
 
   // Reads all numbers, so the model may be trained on after it. The last run is shown first.
-  // Variants are added to it, of a large trace those that are shown at once. Of a large model,
-  // tensors of more than 2^18 numbers are left out, and from 2^21 numbers on all but the attention
-  // weights; the page says so in their place.
+  // Variants are added to it, of a large trace those that are shown at once. Of a large model not
+  // all numbers are on the page, which says so in their place: page_values.h.
   void add(explain::Trace& trace, const models::Model& model, const PageRun& run = {});
   void set_losses(std::vector<double> losses) { options_.losses = std::move(losses); }
   void open_at(std::string place) { options_.place = std::move(place); }
@@ -66,6 +66,7 @@ class Page {
   PageOptions options_;
   PageContent content_;
   std::vector<std::string> vocabulary_;
+  std::set<int64_t> used_words_;   // by predictions
   std::vector<std::string> runs_;  // each a JSON document
 };
 

@@ -59,7 +59,8 @@ std::optional<Step> step_of(const explain::Trace& trace, const explain::Variant&
 std::optional<Step> step_of_use(const explain::Trace& trace, const explain::TracedTensor& tensor);
 
 // What a step shows, in order; variants are not among it. The mask has no tensors of its own: it
-// shows again scaled and masked scores and weights of the attentions that have a causal mask.
+// shows again scaled and masked scores, the maximum and sum of each row, and weights of the
+// attentions that have a causal mask.
 std::vector<const explain::TracedTensor*> tensors_of(const explain::Trace& trace, Step step);
 
 }  // namespace headlight::narrate

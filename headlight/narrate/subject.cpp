@@ -24,7 +24,7 @@ std::vector<SentencePair> data_set(base::FileSystem& files, const ExplainRequest
 
 // Words that the tokenizer does not have are told with the way out.
 void check_words(const Subject& subject, const char* which, const std::string& text, bool special) {
-  const text::Tokenizer& tokenizer = subject.tokenizer();
+  const text::Tokenizer& tokenizer = *subject.tokenizer();
   const std::vector<std::string> unknown = explain::unknown_words(tokenizer, text, special);
   if (unknown.empty()) return;
   const auto is_special = [&](const std::string& word) {
@@ -80,7 +80,8 @@ Subject worked_subject(base::FileSystem& files, const ExplainRequest& request) {
 }
 
 Subject named_subject(const ExplainRequest& request, std::string name,
-                      std::unique_ptr<models::Model> model, text::Tokenizer tokenizer) {
+                      std::unique_ptr<models::Model> model,
+                      std::optional<text::Tokenizer> tokenizer) {
   Subject subject{.name = std::move(name),
                   .loaded_tokenizer = std::move(tokenizer),
                   .text = request.text,
@@ -92,36 +93,72 @@ Subject named_subject(const ExplainRequest& request, std::string name,
 
 Subject loaded_subject(base::FileSystem& files, const ExplainRequest& request) {
   recipes::LoadedModel loaded = recipes::load_named_model(files, *request.model);
-  text::Tokenizer tokenizer = recipes::need_tokenizer(files, loaded);
+  std::optional<text::Tokenizer> tokenizer =
+      request.ids ? recipes::find_tokenizer(files, loaded)
+                  : recipes::need_tokenizer(files, loaded, "; --ids 1,2,3 needs none");
   return named_subject(request, *request.model, std::move(loaded.model), std::move(tokenizer));
 }
 
 // With what the model reads of the text.
-Subject with_input(Subject subject) {
-  check_words(subject, "text", subject.text, subject.special);
-  if (subject.target) check_words(subject, "target", *subject.target, subject.special);
-  subject.input = explain::make_input(
-      subject.model(), subject.tokenizer(),
-      {.text = subject.text, .target = subject.target, .special = subject.special});
+Subject with_input(Subject subject, const ExplainRequest& request) {
+  if (request.continues) subject.target.reset();
+  if (request.ids) {
+    subject.given = {.ids = *request.ids, .target = request.target_ids};
+    subject.name_ids();
+  } else {
+    check_words(subject, "text", subject.text, subject.special);
+    if (subject.target) check_words(subject, "target", *subject.target, subject.special);
+    subject.given = explain::encode_input(
+        subject.model(), *subject.tokenizer(),
+        {.text = subject.text, .target = subject.target, .special = subject.special});
+  }
+  subject.input = explain::make_input(subject.model(), subject.tokenizer(), subject.given);
   return subject;
 }
 
 }  // namespace
 
+std::string Subject::text_of(const std::vector<int64_t>& ids) const {
+  if (tokenizer() != nullptr) return tokenizer()->decode(ids, {.special = false});
+  std::string text;
+  for (const int64_t id : ids) text += (text.empty() ? "" : " ") + std::to_string(id);
+  return text;
+}
+
+void Subject::name_ids() {
+  text = text_of(given.ids);
+  if (given.target) target = text_of(*given.target);
+}
+
 std::optional<std::string> Subject::says(base::ThreadPool& threads) const {
+  if (input.written > 0) {
+    const int64_t* ids = input.batch.ids.data<int64_t>() + input.batch.ids.elements();
+    return text_of({ids - input.written, ids});
+  }
   if (!model().capabilities().translates) return std::nullopt;
-  return recipes::continuation_of(threads, model(), tokenizer(), text, {.special = special});
+  constexpr int64_t kMostWords = 12;
+  const std::vector<int64_t> ids = recipes::written_ids(threads, model(), given.ids, kMostWords);
+  return text_of(ids) + (std::ssize(ids) == kMostWords ? " …" : "");
+}
+
+void Subject::write_on(base::ThreadPool& threads, int64_t most) {
+  if (given.target) return;
+  explain::InputIds read = given;
+  read.target = recipes::written_ids(threads, model(), given.ids, most);
+  read.target_is_written = true;
+  if (read.target->empty()) read.target.reset();
+  input = explain::make_input(model(), tokenizer(), std::move(read));
 }
 
 Subject make_subject(base::FileSystem& files, const ExplainRequest& request) {
-  return with_input(request.model ? loaded_subject(files, request)
-                                  : worked_subject(files, request));
+  return with_input(request.model ? loaded_subject(files, request) : worked_subject(files, request),
+                    request);
 }
 
 Subject make_subject(const ExplainRequest& request, std::string name,
                      std::unique_ptr<models::Model> model, text::Tokenizer tokenizer) {
-  return with_input(
-      named_subject(request, std::move(name), std::move(model), std::move(tokenizer)));
+  return with_input(named_subject(request, std::move(name), std::move(model), std::move(tokenizer)),
+                    request);
 }
 
 }  // namespace headlight::narrate

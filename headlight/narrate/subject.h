@@ -16,20 +16,35 @@ struct Subject {
   std::unique_ptr<models::Model> loaded = {};
   std::optional<text::Tokenizer> loaded_tokenizer = {};
   std::optional<recipes::WorkedModel> worked = {};
-  explain::Input input = {};
+  explain::InputIds given = {};  // what there is to read
+  explain::Input input = {};     // of that, and of what the model wrote after it
   std::string text = {};
   std::optional<std::string> target = {};
   bool special = false;  // texts of special tokens become these
 
   models::Model& model() const { return worked ? *worked->model : *loaded; }
-  const text::Tokenizer& tokenizer() const {
-    return worked ? worked->tokenizer : *loaded_tokenizer;
+  // Null where there is none.
+  const text::Tokenizer* tokenizer() const {
+    return worked ? &worked->tokenizer : loaded_tokenizer ? &*loaded_tokenizer : nullptr;
+  }
+  int64_t vocabulary_size() const {
+    return tokenizer() != nullptr ? tokenizer()->size() : model().vocab_size();
   }
   std::vector<recipes::SentencePair> sentences() const {
     return worked ? worked->sentences : std::vector<recipes::SentencePair>();
   }
-  // What it says by itself after the text; nothing for models that do not continue a source.
+  // What it says by itself after the text; nothing for models that do not continue a source, unless
+  // that is among what is read.
   std::optional<std::string> says(base::ThreadPool& threads) const;
+  // Lets the model, as it is now, go on by itself, at most so many tokens: these are read too, and
+  // nothing is known to be right there.
+  void write_on(base::ThreadPool& threads, int64_t most);
+
+  // Text and target as words for people, of ids.
+  void name_ids();
+
+ private:
+  std::string text_of(const std::vector<int64_t>& ids) const;
 };
 
 // The worked model reads the text with its continuation where it knows one; a text with a target of

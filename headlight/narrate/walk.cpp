@@ -75,20 +75,6 @@ void add_ids(const Walk& walk, ShownStep& step) {
   add(input.tokens, input.batch.ids);
 }
 
-// The ids of the `most` largest probabilities.
-std::vector<int64_t> likeliest(const float* probabilities, int64_t words, size_t most) {
-  std::vector<int64_t> order(static_cast<size_t>(words));
-  for (int64_t i = 0; i < words; ++i) order[static_cast<size_t>(i)] = i;
-  most = std::min(most, order.size());
-  std::partial_sort(
-      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
-      [&](int64_t a, int64_t b) {
-        return probabilities[a] != probabilities[b] ? probabilities[a] > probabilities[b] : a < b;
-      });
-  order.resize(most);
-  return order;
-}
-
 // The likeliest words after the last token; of an encoder the likeliest one at each place.
 void add_prediction(const Walk& walk, ShownStep& step) {
   constexpr size_t kMost = 5;
@@ -154,6 +140,19 @@ void add_array(const Walk& walk, const TracedTensor& tensor, ShownStep& step) {
 }
 
 }  // namespace
+
+std::vector<int64_t> likeliest(const float* probabilities, int64_t words, size_t most) {
+  std::vector<int64_t> order(static_cast<size_t>(words));
+  for (int64_t i = 0; i < words; ++i) order[static_cast<size_t>(i)] = i;
+  most = std::min(most, order.size());
+  std::partial_sort(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
+      [&](int64_t a, int64_t b) {
+        return probabilities[a] != probabilities[b] ? probabilities[a] > probabilities[b] : a < b;
+      });
+  order.resize(most);
+  return order;
+}
 
 ShownStep walk_step(const Walk& walk, Step step) {
   ShownStep shown = titled(walk, step);

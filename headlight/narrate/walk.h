@@ -21,14 +21,25 @@ struct Walk {
   std::optional<std::string> says = {};  // what the model writes by itself
   std::optional<double> loss = {};       // where the target is known
   bool with_numbers = true;              // not only names and shapes of tensors
+  bool weight_is_asked = false;          // by its name, for the way back
 };
 
 // Steps that the model does not have say so. Learning tells the loss; the way back is
 // backward_steps'.
 ShownStep walk_step(const Walk& walk, Step step);
 
+// The ids of the `most` largest probabilities, the largest first; of equals the first.
+std::vector<int64_t> likeliest(const float* probabilities, int64_t words, size_t most);
+
 // Learning with the way back to one weight: the gradients, then the weight's own terms and update.
 std::vector<ShownStep> backward_steps(const Walk& walk, const explain::BackwardWalk& backward);
+
+// The way back to a weight ("encoder.layers.0.fc1.weight[3,2]"), or to the one with the largest
+// gradient of the matrices of attention, and its update as the worked model's recipe has it.
+// `training`: as in explain_run. Throws Error(bad_input) without a target.
+explain::BackwardWalk walk_to_weight(const explain::Trace& trace, models::Model& model,
+                                     const std::optional<std::string>& weight,
+                                     const recipes::WorkedTraining* training);
 
 // Why a cell has its value.
 ShownStep cell_step(const Walk& walk, const explain::CellTerms& cell);

@@ -16,6 +16,16 @@ const explain::TracedTensor& attention_at(const explain::Trace& trace, const std
   return found == trace.tensors().end() ? trace.at(place) : *found;
 }
 
+// "one token: thrones".
+std::string role_text(const Walk& walk, const heads::HeadStatistics& head) {
+  std::string text = walk.catalogue.text("role." + std::string(name_of(head.role)));
+  if (head.key < 0) return text;
+  const std::vector<std::string> keys =
+      walk.trace.labels(attention_at(walk.trace, head.place).axes[3]);
+  const auto at = static_cast<size_t>(head.key);
+  return text + ": " + (at < keys.size() ? visible(keys[at]) : std::to_string(head.key));
+}
+
 }  // namespace
 
 std::vector<heads::HeadStatistics> heads_of(const explain::Trace& trace) {
@@ -38,7 +48,7 @@ ShownStep heads_step(const Walk& walk, const std::vector<heads::HeadStatistics>&
   for (const heads::HeadStatistics& head : heads) {
     difference = std::max(difference, head.output_difference);
     if (table.lines.size() > kMostShownHeads) continue;
-    const std::string role = catalogue.text("role." + std::string(name_of(head.role)));
+    const std::string role = role_text(walk, head);
     table.lines.push_back({head.name(), role, catalogue.number(head.measure, 2),
                            catalogue.number(head.entropy, 3),
                            catalogue.number(head.mean_distance, 2)});

@@ -133,6 +133,17 @@ std::string way_back(const Trace& trace, const std::string& name) {
   return "";
 }
 
+// Of the step in which heads look; where that has none, all.
+std::vector<std::string> attention_matrices(const Trace& trace) {
+  std::vector<std::string> all, of_attention;
+  for (const explain::TracedTensor& parameter : trace.parameters()) {
+    if (parameter.shape.rank() != 2) continue;
+    all.push_back(parameter.name);
+    if (step_of_use(trace, parameter) == Step::attention) of_attention.push_back(parameter.name);
+  }
+  return of_attention.empty() ? all : of_attention;
+}
+
 void add_update(const Walk& walk, const explain::BackwardWalk& backward, ShownStep& step) {
   const Catalogue& catalogue = walk.catalogue;
   const explain::WeightUpdate& update = backward.update;
@@ -164,6 +175,22 @@ void add_update(const Walk& walk, const explain::BackwardWalk& backward, ShownSt
 
 }  // namespace
 
+explain::BackwardWalk walk_to_weight(const Trace& trace, models::Model& model,
+                                     const std::optional<std::string>& weight,
+                                     const recipes::WorkedTraining* training) {
+  const recipes::WorkedRecipe recipe;
+  explain::BackwardOptions options{.optimizer = recipe.optimizer};
+  options.optimizer.learning_rate = recipe.schedule.learning_rate;
+  if (training != nullptr) {
+    options.optimizer_state = training->optimizer_state;
+    options.optimizer.learning_rate = training->next_learning_rate;
+  }
+  const explain::CellReference cell =
+      weight ? explain::parse_cell(trace, *weight)
+             : explain::steepest_weight(trace, model, attention_matrices(trace));
+  return explain::walk_backward(trace, model, cell, options);
+}
+
 std::vector<ShownStep> backward_steps(const Walk& walk, const explain::BackwardWalk& backward) {
   const Catalogue& catalogue = walk.catalogue;
   ShownStep back{
@@ -173,6 +200,9 @@ std::vector<ShownStep> backward_steps(const Walk& walk, const explain::BackwardW
   back.paragraphs.push_back(catalogue.text(
       "backward.weight", {{"weight", explain::cell_text(walk.trace, backward.weight)},
                           {"value", catalogue.number(backward.value, 7)}}));
+  if (!walk.weight_is_asked) {
+    back.paragraphs.push_back(catalogue.text("backward.chosen", step_numbers()));
+  }
   back.paragraphs.push_back(
       catalogue.text("backward.loss", {{"loss", catalogue.number(backward.loss, 6)}}));
   back.paragraphs.push_back(catalogue.text("formula.backward.loss"));

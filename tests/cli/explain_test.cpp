@@ -177,7 +177,7 @@ TEST(Explain, tells_where_texts_disagree_and_computes_the_variant) {
   expect_has(width.output, "variant.scale.width.encoder.0.self.scaled_scores\n    S / C\n");
   const ProgramRun pre = explain_worked({"--norm", "pre", "--only", "8"});
   EXPECT_EQ(pre.code, 0) << pre.errors;
-  expect_has(explain_worked({"--only", "8"}).output, "difference 8.345e-06.");
+  expect_has(explain_worked({"--heads", "1", "--only", "8"}).output, "difference 8.345e-06.");
   expect_has(pre.output, "before the sublayer (GPT-2): this model");
 }
 

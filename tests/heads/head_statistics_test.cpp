@@ -95,6 +95,43 @@ TEST_F(Heads, that_look_at_the_first_key_have_that_role_where_it_is_the_rarest_t
   EXPECT_FLOAT_EQ(first.measure, 0.75);
 }
 
+TEST_F(Heads, that_all_look_at_one_token_say_which) {
+  const auto to_third = [](int64_t, int64_t j) { return mostly(j == 3); };
+  const HeadStatistics one = of(to_third);
+  EXPECT_EQ(one.role, HeadRole::one_token);
+  EXPECT_EQ(one.key, 3);
+  EXPECT_FLOAT_EQ(one.measure, 0.75);
+  EXPECT_EQ(name_of(one.role), "one_token");
+  EXPECT_EQ(head_json(one).find("key")->integer(), 3);
+  EXPECT_EQ(of(to_third, false, "decoder.0.cross").role, HeadRole::one_token);
+  // The first and the rarest key have roles of their own.
+  EXPECT_EQ(of([](int64_t, int64_t j) { return mostly(j == 0); }).key, -1);
+  EXPECT_TRUE(
+      head_json(of([](int64_t, int64_t j) { return mostly(j == 4); })).find("key")->is_null());
+  // Behind a mask: half of the rows see the fourth key, one row sees the last.
+  const auto seen = [](int64_t at) {
+    return [at](int64_t i, int64_t j) { return j == std::min(at, i) ? 1.0F : 0.0F; };
+  };
+  const std::vector<int64_t> alike(kTokens, 7);  // none is rare
+  EXPECT_EQ(of(seen(3), true, "decoder.0.cross", alike).role, HeadRole::one_token);
+  EXPECT_EQ(of(seen(5), true, "decoder.0.cross", alike).role, HeadRole::none);
+}
+
+TEST_F(Heads, are_selective_when_different_rows_look_at_different_keys) {
+  const double each_its_own =
+      of([](int64_t i, int64_t j) { return i == j ? 1.0F : 0.0F; }).selectivity;
+  EXPECT_NEAR(each_its_own, std::log(6.0), 1e-6);
+  EXPECT_NEAR(of([](int64_t, int64_t j) { return j == 2 ? 1.0F : 0.0F; }).selectivity, 0, 1e-9);
+  EXPECT_NEAR(of([](int64_t, int64_t) { return 1.0F / kTokens; }).selectivity, 0, 1e-6);
+  const double two_keys =
+      of([](int64_t i, int64_t j) { return j == i % 2 ? 1.0F : 0.0F; }).selectivity;
+  EXPECT_NEAR(two_keys, std::log(2.0), 1e-6);
+  EXPECT_NEAR(*head_json(of([](int64_t i, int64_t j) { return i == j ? 1.0F : 0.0F; }))
+                   .find("selectivity")
+                   ->number(),
+              each_its_own, 1e-12);
+}
+
 TEST_F(Heads, are_not_named_after_what_few_rows_see) {
   // From row 2 on there are two keys as rare: only row 1 has a rarest one.
   const auto to_second = [](int64_t i, int64_t j) { return i == 1 && j == 1 ? 1.0F : 0.0F; };

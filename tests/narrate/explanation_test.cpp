@@ -80,14 +80,43 @@ TEST_F(ExplanationTest, gives_the_page_its_steps_as_data) {
     EXPECT_EQ(tensor.find("also_step")->integer(), number_of(Step::mask));
     ++again;
   }
-  EXPECT_EQ(again, 3U);
-  EXPECT_EQ(run.find("heads")->array()->size(), 3U);
+  EXPECT_EQ(again, 5U);
+  EXPECT_EQ(run.find("heads")->array()->size(), 6U);
+}
+
+TEST_F(ExplanationTest, says_on_the_page_what_is_passed_on_unchanged) {
+  const Json data = page_data({.text = kText});
+  const Json& run = data.find("runs")->array()->back();
+  size_t passed = 0;
+  for (const Json& tensor : *run.find("tensors")->array()) {
+    const std::string& name = *tensor.find("name")->text();
+    const bool has_numbers = run.find("values")->find(name) != nullptr;
+    const Json* same = tensor.find("same_as");
+    EXPECT_EQ(same == nullptr, has_numbers) << name;
+    if (name == "encoder.0.residual_in") {
+      ASSERT_NE(same, nullptr);
+      EXPECT_EQ(*same->text(), "encoder.sum");
+    }
+    passed += same != nullptr ? 1 : 0;
+  }
+  EXPECT_GT(passed, 3U);
+}
+
+TEST_F(ExplanationTest, shows_on_the_page_how_a_weight_with_a_gradient_changes) {
+  const Json data = page_data({.text = kText});
+  const Json& walk = *data.find("runs")->array()->back().find("backward");
+  EXPECT_EQ(walk.find("weight")->text()->find("encoder.layers.0.self_attn."), 0U);
+  EXPECT_GT(std::abs(*walk.find("gradient")->number()), 1e-6);
+  // Without a word that is known to be right there is nothing to learn.
+  EXPECT_TRUE(
+      page_data({.text = "you play"}).find("runs")->array()->back().find("backward")->is_null());
+  EXPECT_EQ(json({.text = kText}).find("backward"), nullptr);
 }
 
 TEST_F(ExplanationTest, of_a_cell_opens_the_page_there_with_its_heads) {
   const Json data = page_data({.text = kText, .cell = "encoder.0.self.head.0.scores[3,5]"});
   EXPECT_EQ(*data.find("place")->text(), "cell=encoder.0.self.head.0.scores[3,5]");
-  EXPECT_EQ(data.find("runs")->array()->back().find("heads")->array()->size(), 3U);
+  EXPECT_EQ(data.find("runs")->array()->back().find("heads")->array()->size(), 6U);
 }
 
 TEST_F(ExplanationTest, takes_a_model_that_is_already_there) {
@@ -133,6 +162,16 @@ TEST_F(NarrateTest, the_first_minute_ends_with_the_right_words_and_a_page) {
   TextOutput output(page);
   minute.write_page(output);
   EXPECT_TRUE(page.starts_with("<!doctype html>"));
+}
+
+TEST_F(NarrateTest, the_first_minute_ends_so_from_any_seed) {
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    std::string told;
+    FirstMinute minute(threads_, {.seed = seed}, [&](std::string_view text) { told += text; });
+    minute.run();
+    EXPECT_NE(told.find("After training it continues with: you win or you die"), std::string::npos)
+        << seed;
+  }
 }
 
 TEST_F(NarrateTest, lessons_are_told_in_any_language_with_the_engines_numbers) {

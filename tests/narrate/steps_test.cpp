@@ -115,9 +115,9 @@ TEST_F(StepsOf, a_decoder_or_an_encoder_alone_are_the_same_as_of_an_encoder) {
 TEST_F(StepsOf, the_mask_are_scores_and_weights_of_what_may_not_look_ahead) {
   EXPECT_EQ(names_of(tensors_of(worked_trace(), Step::mask)),
             (Names{"decoder.0.self.scaled_scores", "decoder.0.self.masked_scores",
-                   "decoder.0.self.weights"}));
+                   "decoder.0.self.row_max", "decoder.0.self.row_sum", "decoder.0.self.weights"}));
   models::Gpt gpt(models::small_gpt());
-  EXPECT_EQ(tensors_of(traced(gpt, 5), Step::mask).size(), 6U);
+  EXPECT_EQ(tensors_of(traced(gpt, 5), Step::mask).size(), 10U);
   models::Bert bert(models::small_bert());
   EXPECT_TRUE(tensors_of(traced(bert, 4), Step::mask).empty());
 }

@@ -17,16 +17,19 @@ using narrate::ExplainFormat;
 using narrate::ExplainRequest;
 using narrate::kStepCount;
 
-constexpr std::array<Option, 18> kExplainTable = {{
-    {"text", "TEXT", "the sentence to follow; needed"},
+constexpr std::array<Option, 21> kExplainTable = {{
+    {"text", "TEXT", "the sentence to follow; this or --ids is needed"},
     {"target", "TEXT", "what should follow it"},
+    {"ids", "1,2,3", "the same as ids; needs no tokenizer"},
+    {"target-ids", "4,5", "what should follow them"},
+    {"continue", "N", "let the model itself go on for at most N tokens, and walk these too"},
     {"format", "NAME", "text, json, html or safetensors (default: text)"},
     {"out", "FILE", "write there (needed for safetensors)"},
     {"only", "STEP,...", "these steps (7 or 3-5) or tensors (encoder.0.self.scores) alone"},
     {"cell", "CELL", "why a number is what it is; with --backward: the weight to explain"},
     {"layers", "N,...", "layers of a large model to show (default: 0)"},
     {"sentences", "FILE", "data set of the worked model: a sentence, a tab, its continuation"},
-    {"heads", "N", "heads of the worked model (default: 1)"},
+    {"heads", "N", "heads of the worked model (default: 2)"},
     {"head-width", "N", "their width (default: 4)"},
     {"width", "N", "width of the worked model, even (default: 6)"},
     {"weights", "FILE", "numbers of the worked model (.safetensors)"},
@@ -86,6 +89,32 @@ ExplainFormat format_of(const Session& session) {
   return session.json ? ExplainFormat::json : format;
 }
 
+// What there is to read: a text, or ids.
+void read_input(Arguments& arguments, ExplainRequest& request) {
+  exclude(arguments, "text", "ids");
+  exclude(arguments, "target", "ids");
+  require_other(arguments, "target-ids", "ids", "after which it stands; --target goes with --text");
+  exclude(arguments, "continue", "target");
+  exclude(arguments, "continue", "target-ids");
+  const auto ids_of = [&](const char* name) -> std::optional<std::vector<int64_t>> {
+    const auto text = arguments.text(name);
+    if (!text) return std::nullopt;
+    return integers_of(arguments.source(name), *text, {0, INT64_MAX});
+  };
+  request.ids = ids_of("ids");
+  request.target_ids = ids_of("target-ids");
+  const auto text = arguments.text("text");
+  if (!text && !request.ids) {
+    refuse_value(
+        "--text", "",
+        "is missing: a sentence, e.g. headlight explain --text \"When you play the game of "
+        "thrones\" --target \"you win or you die\"; --ids 1,2,3 gives a model its ids");
+  }
+  request.text = text.value_or("");
+  request.target = arguments.text("target");
+  request.continues = arguments.integer("continue", {0, INT64_MAX});
+}
+
 void read_worked(const Session& session, ExplainRequest& request) {
   Arguments& arguments = session.arguments;
   for (const char* name : {"heads", "head-width", "width", "weights", "sentences", "train"}) {
@@ -118,15 +147,7 @@ ExplainOptions read_explain_options(const Session& session) {
   ExplainRequest& request = options.request;
   request.model = arguments.text("model");
   request.style = style_of_output();
-  const auto text = arguments.text("text");
-  if (!text) {
-    refuse_value(
-        "--text", "",
-        "is missing: a sentence, e.g. headlight explain --text \"When you play the game of "
-        "thrones\" --target \"you win or you die\"");
-  }
-  request.text = *text;
-  request.target = arguments.text("target");
+  read_input(arguments, request);
   request.language = chosen_language(arguments);
   request.format = format_of(session);
   options.out = arguments.text("out");

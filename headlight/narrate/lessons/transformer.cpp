@@ -68,7 +68,7 @@ double cosine_of(const recipes::WorkedModel& worked, const std::string& first,
 std::vector<ShownStep> transformer_lesson(LessonOptions& options) {
   const Catalogue& catalogue = options.catalogue;
   const recipes::WorkedModel worked =
-      recipes::make_worked_model(recipes::default_sentences(), {.seed = options.seed});
+      recipes::make_worked_model(recipes::default_sentences(), {.heads = 1, .seed = options.seed});
   const recipes::SentencePair& pair = worked.sentences.front();
   const explain::Input input = explain::make_input(*worked.model, worked.tokenizer,
                                                    {.text = pair.source, .target = pair.target});

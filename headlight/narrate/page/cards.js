@@ -1,12 +1,12 @@
 // The steps of the walk as cards.
-const mostOpen = 400;  // tensors of a run whose parts are all open
+const mostOpen = 160;  // tensors of a run whose parts are all open; of a larger one those of its first layer are
 
 function withoutLayer(place) { return place.replace(/\.\d+/, ""); }
 function placeTitle(place) {
   const parts = place.split(".");
   if (place === "prediction") return text("step.prediction.title");
-  return parts.map((part) => (/^\d+$/.test(part) ? text("place.layer", { layer: part })
-    : /^norm(_\d)?$/.test(part) ? text("place.norm") : has(`place.${part}`) ? text(`place.${part}`) : textByEnd("tensor.", part))).join(" · ");
+  return parts.flatMap((part, i) => [i > 0 && " · ", /^\d+$/.test(part) ? text("place.layer", { layer: part })
+    : /^norm(_\d)?$/.test(part) ? text("place.norm") : has(`place.${part}`) ? text(`place.${part}`) : textByEnd("tensor.", part)]);
 }
 
 function card(number) {
@@ -42,9 +42,9 @@ function vocabulary() {
   const used = new Set([...run().tokens, ...run().source_tokens]);
   const most = 200;
   const words = vocabularyLabels;
-  return words.length === 0 ? [] : [element("p", { class: "note" }, `V = ${words.length}`), element("div", { class: "chips" },
+  return words.length === 0 ? [] : [element("p", { class: "note" }, `V = ${data.vocabulary_size}`), element("div", { class: "chips" },
     words.slice(0, most).map((word, id) => element("span", { class: used.has(word) ? "chip used" : "chip" }, word, element("sub", {}, String(id)))),
-    words.length > most && element("span", { class: "chip" }, "…"))];
+    data.vocabulary_size > most && element("span", { class: "chip" }, "…"))];
 }
 
 // Tensors of a step by the part of the model that makes them.
@@ -63,7 +63,7 @@ function group(step, place, tensors) {
   made.fill = () => fill(made, element("summary", {}, element("h3", {}, placeTitle(place)), place.includes(".") && element("code", {}, place)),
     made.open && groupContent(step, place, tensors));
   made.holds = new Set([...tensors.map((tensor) => tensor.name), ...parametersOf(tensors).map((tensor) => tensor.name)]);
-  made.open = opened.get(`${step.name} ${place}`) ?? ((step.name !== "decoder" || /cross$/.test(place)) && run().tensors.length < mostOpen);
+  made.open = opened.get(`${step.name} ${place}`) ?? ((step.name !== "decoder" || /cross$/.test(place)) && (run().tensors.length < mostOpen || !/\.[1-9]/.test(place)));
   made.fill();
   made.addEventListener("toggle", () => {
     opened.set(`${step.name} ${place}`, made.open);
@@ -86,7 +86,7 @@ function groupContent(step, place, tensors) {
     has(told) && element("p", { class: "text" }, text(told)),
     attention && element("div", { class: "picks" }, headPicks(place, attention), step.name !== "mask" && queryPicks(place, attention)),
     stagesOf(tensors).map(stageContent),
-    parameters.length > 0 && element("details", { class: "parameters" }, element("summary", {}, text("tensor.parameter")),
+    parameters.length > 0 && element("details", { class: "parameters", open: opened.get(`${place} parameters`), toggle: (event) => opened.set(`${place} parameters`, event.target.open) }, element("summary", {}, text("tensor.parameter")),
       element("div", { class: "flow" }, parameters.map((tensor) => figure(tensor, { explained: false })))),
   ];
 }
@@ -106,34 +106,29 @@ function stageContent(stage) {
 
 function headPicks(place, attention) {
   const heads = Array.from({ length: attention.shape[1] }, (_, head) => ({ label: text("place.head", { head }), value: head }));
-  return choice(text("term.head"), heads, state.heads[place] ?? 0, (head) => chooseHead(place, head));
+  return choice(text("term.head"), heads, headAt(place), (head) => chooseHead(place, head));
 }
 function queryPicks(place, attention) {
   const tokens = run().labels(attention.axes[2]);
   if (tokens.length === 0 || tokens.length > mostCells) return undefined;
-  return element("span", {}, `${text("term.query")} `, choice(text("term.query"), tokens.map((token, i) => ({ label: token, value: i })), state.rows[place] ?? 0,
+  return element("span", {}, text("term.query"), " ", choice(text("term.query"), tokens.map((token, i) => ({ label: token, value: i })), rowAt(place),
     (row) => { state.rows[place] = row; redrawPlace(place, true); }));
 }
 
-// Rows of probabilities: the likeliest words after each token.
+// The likeliest words after each token.
 function predictions() {
-  const tensor = run().find("probabilities");
-  if (!tensor?.values) return undefined;
-  const [, rows, width] = tensor.shape;
-  const first = Math.max(0, rows - mostCells);
-  return element("div", { class: "rows" }, Array.from({ length: rows - first }, (_, i) => {
-    const row = first + i;
-    const likeliest = Array.from({ length: width }, (_, id) => id).sort((a, b) => probability(row, b) - probability(row, a)).slice(0, 5);
-    const right = run().targets[row];
-    if (right >= 0 && !likeliest.includes(right)) likeliest[4] = right;
-    return element("div", { class: "row" }, element("h4", {}, element("span", {}, "… "), run().tokens[row] ?? String(row), element("span", {}, " →")),
-      likeliest.map((id) => button([element("span", { class: "label" }, vocabularyLabels[id] ?? String(id)),
-        element("span", { class: "track" }, element("i", { style: { width: `${(100 * probability(row, id)).toFixed(1)}%` } })),
-        element("span", { class: "share" }, probability(row, id).toFixed(4))],
-      { class: id === right ? "bar right" : "bar", title: id === right ? text("page.right") : undefined, click: () => askWhy({ name: "probabilities", index: [0, row, id] }) })));
-  }));
+  const first = Math.max(0, run().likeliest.length - mostCells);
+  return run().likeliest.length > 0 && element("div", { class: "rows" }, run().likeliest.slice(first).map((_, i) => predictionAt(first + i)));
 }
-function probability(row, id) { return run().value({ name: "probabilities", index: [0, row, id] }); }
+function predictionAt(row) {
+  const right = run().targets[row];
+  return element("div", { class: "row", "data-row": row }, element("h4", {}, element("span", {}, "… "), run().tokens[row] ?? String(row), element("span", {}, " →")),
+    run().likeliest[row].map(([id, share]) => button([element("span", { class: "label" }, vocabularyLabels[id] ?? String(id)),
+      element("span", { class: "track" }, element("i", { style: { width: `${(100 * share).toFixed(1)}%` } })),
+      element("span", { class: "share" }, number(share, (x) => decimals(x, 4)))],
+    { class: id === right ? "bar right" : "bar", title: id === right ? text("page.right") : undefined,
+      click: (event) => askWhy({ name: "probabilities", index: [0, row, id] }, { from: event.currentTarget }) })));
+}
 
 // Where texts disagree: the same step in each way, and how far it is from this model's.
 function variantsOf(step) {
@@ -142,13 +137,16 @@ function variantsOf(step) {
   return families.map((family) => {
     const [name, place] = family.split(" ");
     const members = found.filter((variant) => variant.place === place && variant.key.startsWith(`${name}.`));
-    const figures = (variant) => variant.tensors.map((one) => figure(run().find(one)));
-    const asked = members.filter((variant) => !variant.own && data.asked.includes(variant.key));
-    const shown = element("div", { class: "flow" }, asked.map(figures));
+    const shown = element("div", { class: "flow", "data-variants": place });
+    const show = (variants) => {
+      shown.fill = () => fill(shown, variants.flatMap((variant) => variant.tensors.map((one) => figure(run().find(one)))));
+      shown.fill();
+    };
+    show(members.filter((variant) => !variant.own && data.asked.includes(variant.key)));
     return element("div", { class: "variants group" }, element("p", { class: "text" }, text(`variant.${name}`)),
       element("table", {}, members.map((variant) => element("tr", { class: variant.own ? "own" : undefined },
-        element("td", {}, button(text(`variant.${variant.key}`), { class: "name-button", click: () => fill(shown, figures(variant)) })),
+        element("td", {}, button(text(`variant.${variant.key}`), { class: "name-button", click: () => show([variant]) })),
         element("td", {}, formulaOf(variant.formula)),
-        element("td", { class: "measure" }, variant.own ? text("variant.own") : text("variant.difference", { difference: prose(variant.largest_difference, 3) }))))), shown);
+        element("td", { class: "measure" }, variant.own ? text("variant.own") : text("variant.difference", { difference: number(variant.largest_difference, (x) => prose(x, 3)) }))))), shown);
   });
 }

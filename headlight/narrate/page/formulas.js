@@ -29,5 +29,5 @@ function operationOf(key) {
   return has(known) || !key.includes(".") ? text(known) : operationOf(placeOf(key));
 }
 function formulaOf(key) {
-  return has(`formula.${key}`) ? formula(text(`formula.${key}`), key.startsWith("backward.")) : undefined;
+  return has(`formula.${key}`) ? formula(wordsOf(`formula.${key}`), key.startsWith("backward.")) : undefined;
 }

@@ -4,12 +4,21 @@ const mostLineTokens = 32;
 function headsCard() {
   const attentions = run().attentions();
   if (attentions.length === 0) return undefined;
-  return element("section", { class: "card", id: "heads" },
-    element("h2", {}, text("heads.title")), element("p", { class: "text" }, text("heads.text")),
+  const made = element("section", { class: "card", id: "heads", tabindex: "-1" });
+  const redrawHeads = () => fill(made,
+    element("h2", {}, text("heads.title")), element("p", { class: "text" }, text("heads.text")), firstShownText(),
     element("dl", { class: "rules" }, ["share", "entropy", "distance"].map((key) => [element("dt", {}, text(`label.${key}`)), element("dd", {}, text(`heads.${key}`))])),
     element("div", { class: "picks" }, choice(text("heads.title"), [{ label: text("page.lines"), value: true }, { label: text("term.heat_map"), value: false }], state.lines,
-      (lines) => { state.lines = lines; redraw(); })),
+      (lines) => { state.lines = lines; redrawHeads(); })),
     attentions.map((tensor) => element("div", { class: "place", "data-heads": placeOf(tensor.name) }, headsOf(tensor))));
+  redrawHeads();
+  return made;
+}
+
+// The rule by which a head comes first.
+function firstShownText() {
+  const first = shownFirst();
+  return first && element("p", { class: "note" }, text("heads.first_shown", { head: first.name, measure: number(first.selectivity, (x) => prose(x, 3)) }));
 }
 
 function headsOf(tensor) {
@@ -21,17 +30,24 @@ function headsOf(tensor) {
 
 function headFigure(tensor, place, head) {
   const measured = run().heads.find((one) => one.place === place && one.head === head);
-  const weight = (i, j) => run().value({ name: tensor.name, index: [0, head, i, j] });
   const few = tensor.shape[2] <= mostLineTokens && tensor.shape[3] <= mostLineTokens;
-  return element("div", { class: (state.heads[place] ?? 0) === head ? "head chosen" : "head" },
-    element("div", { class: "top" }, button(text("place.head", { head }), { click: () => chooseHead(place, head), title: `${place}.${head}` }),
-      measured && element("span", { class: "badge", title: text(`role.${measured.role}.text`) }, text(`role.${measured.role}`), ` ${Math.round(100 * measured.measure)}%`),
-      measured && element("span", { class: "measure", title: text("heads.difference", { difference: prose(measured.output_difference) }) },
-        `${text("label.entropy")} ${prose(measured.entropy, 3)} · ${text("label.distance")} ${prose(measured.mean_distance, 3)} · |A·V−O| ${prose(measured.output_difference, 1)}`)),
-    state.lines && few ? lines(tensor, weight) : heatMap(tensor, place, head, weight));
+  return element("div", { class: headAt(place) === head ? "head chosen" : "head", "data-head": head },
+    element("div", { class: "top" }, button(text("place.head", { head }), { click: () => chooseHead(place, head), title: `${place}.${head}` }), measured && roleBadge(measured),
+      measured && element("span", { class: "measure", title: text("heads.difference", { difference: number(measured.output_difference, prose) }) },
+        text("label.entropy"), " ", number(measured.entropy, (x) => prose(x, 3)), " · ", text("label.distance"), " ", number(measured.mean_distance, (x) => prose(x, 3)),
+        " · |A·V−O| ", number(measured.output_difference, (x) => prose(x, 1)))),
+    state.lines && few ? lines(tensor, head) : canvas(matrixOf(tensor, { head }), 240));
 }
 
-function lines(tensor, weight) {
+// "one token: thrones 97%".
+function roleBadge(measured) {
+  const token = measured.key === null ? undefined : run().labels(run().attentionAt(measured.place).axes[3])[measured.key];
+  return element("span", { class: "badge", title: text(`role.${measured.role}.text`) }, text(`role.${measured.role}`), token !== undefined && [": ", element("b", {}, token)],
+    ` ${Math.round(100 * measured.measure)}%`);
+}
+
+function lines(tensor, head) {
+  const weight = (i, j) => run().value({ name: tensor.name, index: [0, head, i, j] });
   const [from, to] = [run().labels(tensor.axes[2]), run().labels(tensor.axes[3])];
   const [left, right, width, line] = [92, 178, 292, 21];
   const height = Math.max(from.length, to.length) * line + 6;
@@ -42,7 +58,7 @@ function lines(tensor, weight) {
     const share = weight(i, j);
     if (!(share >= 0.01)) return;
     made.append(drawing("path", { "data-i": i, d: `M${left} ${y(i) - 4} C${left + 36} ${y(i) - 4} ${right - 36} ${y(j) - 4} ${right} ${y(j) - 4}`,
-      "stroke-width": (0.6 + 4.4 * share).toFixed(2), "stroke-opacity": (0.08 + 0.8 * share).toFixed(3) }, drawing("title", {}, `${from[i]} → ${to[j]}: ${short(share)}`)));
+      "stroke-width": (0.6 + 4.4 * share).toFixed(2), "stroke-opacity": (0.08 + 0.8 * share).toFixed(3) }, drawing("title", {}, `${from[i]} → ${to[j]}: `, number(share, short))));
   }));
   const show = (row) => {
     made.classList.toggle("on", row >= 0);
@@ -57,20 +73,6 @@ function lines(tensor, weight) {
 }
 function clipped(label) { return [...label].length > 12 ? `${[...label].slice(0, 11).join("")}…` : label; }
 
-function heatMap(tensor, place, head, weight) {
-  const [, , rows, columns] = tensor.shape;
-  const side = Math.max(1, Math.min(16, Math.floor(240 / Math.max(rows, columns))));
-  const made = element("canvas", { width: columns * side, height: rows * side, role: "img", "aria-label": titleOf(tensor), click: () => chooseHead(place, head) });
-  const context = made.getContext("2d");
-  for (let i = 0; i < rows; ++i) {
-    for (let j = 0; j < columns; ++j) {
-      context.fillStyle = `rgb(${colour("a")} / ${0.03 + 0.95 * weight(i, j)})`;
-      context.fillRect(j * side, i * side, side - (side > 4 ? 1 : 0), side - (side > 4 ? 1 : 0));
-    }
-  }
-  return made;
-}
-
 function chooseHead(place, head) {
   state.heads[place] = head;
   redrawPlace(place, true);
@@ -80,7 +82,7 @@ function chooseHead(place, head) {
 function moveHead(step) {
   for (const tensor of run().attentions()) {
     const place = placeOf(tensor.name);
-    state.heads[place] = (((state.heads[place] ?? 0) + step) % tensor.shape[1] + tensor.shape[1]) % tensor.shape[1];
+    state.heads[place] = ((headAt(place) + step) % tensor.shape[1] + tensor.shape[1]) % tensor.shape[1];
     redrawPlace(place, true);
   }
   remember();

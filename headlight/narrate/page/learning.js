@@ -2,27 +2,23 @@
 function learning() {
   const walk = run().backward;
   const learned = data.losses.length > 0 ? [curve()] : [];
-  const other = runs.findIndex((one) => one.backward);
-  if (!walk && other >= 0) {
-    learned.push(element("p", { class: "text" }, text("backward.title"), " ",
-      button(text(runs[other].key), { class: "plain", click: () => { chooseRun(other); show(`step-${stepNumbers.learning}`); } })));
-  }
   if (!walk) return learned;
   addGradients(walk);
   return [
     learned,
-    told("loss", { loss: prose(walk.loss) }, "loss"),
-    told("error", {}, "error"),
+    wayBack("loss", { loss: number(walk.loss, prose) }, "loss"),
+    wayBack("error", {}, "error"),
     element("div", { class: "flow" }, figure(run().find("gradient.error"), { explained: false })),
-    told("gradients", {}),
+    wayBack("gradients", {}),
     gradients(walk),
-    told("weight", { weight: walk.weight, value: prose(walk.value, 6) }),
-    told("terms", {}),
+    wayBack("weight", { weight: walk.weight, value: number(walk.value, (x) => prose(x, 6)) }),
+    !run().weight_is_asked && wayBack("chosen", stepNumbers),
+    wayBack("terms", {}),
     element("div", { class: "scroll" }, termTable(walk.terms.map((term) => ({ ...term, factors: term.factors.map((factor) => ({ ...factor, cell: cellOf(factor.cell) })) })))),
-    element("p", { class: "filled" }, `∂L/∂w = ${long(walk.gradient)}`),
+    element("p", { class: "filled" }, "∂L/∂w = ", number(walk.gradient)),
     updates(walk.update),
-    element("p", { class: "text" }, text("backward.new_value", { value: prose(walk.new_value, 6) })),
-    element("p", { class: "text" }, element("b", {}, text("backward.new_loss", { before: prose(walk.loss, 5), after: prose(walk.new_loss, 5) }))),
+    element("p", { class: "text" }, text("backward.new_value", { value: number(walk.new_value, (x) => prose(x, 6)) })),
+    element("p", { class: "text" }, element("b", {}, text("backward.new_loss", { before: number(walk.loss, (x) => prose(x, 5)), after: number(walk.new_loss, (x) => prose(x, 5)) }))),
   ];
 }
 
@@ -41,7 +37,7 @@ function gradients(walk) {
   return made;
 }
 
-function told(key, values, formulaKey) {
+function wayBack(key, values, formulaKey) {
   return element("p", { class: "text" }, text(`backward.${key}`, values), formulaKey && [" ", formulaOf(`backward.${formulaKey}`)]);
 }
 
@@ -51,7 +47,7 @@ function addGradients(walk) {
     if (run().find(name)) return;
     const tensor = run().find(of);
     run().all.set(name, { name, operation: "given", operands: [], attributes: {}, shape: tensor.shape, axes: tensor.axes, formula: "", text: tensor.text,
-      values: Float64Array.from(values, (value) => Math.fround(Number(value))) });
+      values: numbersOf(values) });
   };
   add("gradient.error", "logits", walk.error);
   for (const [name, values] of Object.entries(walk.gradient_values)) add(`gradient.${name}`, name, values);
@@ -59,12 +55,12 @@ function addGradients(walk) {
 
 function updates(update) {
   const lines = [
-    ["clip", `‖g‖ = ${long(update.gradient_norm)}${update.clip_limit > 0 ? `, c = ${long(update.clip_limit)}` : ""}, g = ${long(update.clipped_gradient)}`],
-    ["moments", `m = ${long(update.first_moment)}, v = ${long(update.second_moment)}`],
-    ["corrected", `m̂ = ${long(update.first_corrected)}, v̂ = ${long(update.second_corrected)}`],
-    ["change", `η = ${long(update.learning_rate)}, Δw = ${long(update.change)}${update.decay !== 0 ? ` + ${bracketed(update.decay)}` : ""}`],
+    ["clip", () => `‖g‖ = ${long(update.gradient_norm)}${update.clip_limit > 0 ? `, c = ${long(update.clip_limit)}` : ""}, g = ${long(update.clipped_gradient)}`],
+    ["moments", () => `m = ${long(update.first_moment)}, v = ${long(update.second_moment)}`],
+    ["corrected", () => `m̂ = ${long(update.first_corrected)}, v̂ = ${long(update.second_corrected)}`],
+    ["change", () => `η = ${long(update.learning_rate)}, Δw = ${long(update.change)}${update.decay !== 0 ? ` + ${bracketed(update.decay)}` : ""}`],
   ];
-  return element("div", {}, lines.map(([key, numbers]) => element("div", { class: "step" }, told(key, {}, key), element("p", { class: "filled" }, numbers))));
+  return element("div", {}, lines.map(([key, numbers]) => element("div", { class: "step" }, wayBack(key, {}, key), element("p", { class: "filled" }, told(numbers)))));
 }
 
 // The loss while the model learned.
@@ -76,7 +72,7 @@ function curve() {
   const path = data.losses.map((loss, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(loss).toFixed(1)}`).join("");
   return drawing("svg", { class: "curve", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": text("term.loss") },
     drawing("line", { x1: left, x2: width - 6, y1: y(0), y2: y(0) }), drawing("path", { d: path }),
-    drawing("text", { x: left - 6, y: 14, "text-anchor": "end" }, short(most)), drawing("text", { x: left - 6, y: y(0), "text-anchor": "end" }, "0"),
-    drawing("text", { x: width - 6, y: height - 3, "text-anchor": "end" }, `${text("term.training")}: ${data.losses.length - 1}`),
-    drawing("text", { x: width - 6, y: y(lastOf(data.losses)) - 6, "text-anchor": "end" }, `${text("term.loss")} ${short(lastOf(data.losses))}`));
+    drawing("text", { x: left - 6, y: 14, "text-anchor": "end" }, number(most, short)), drawing("text", { x: left - 6, y: y(0), "text-anchor": "end" }, "0"),
+    drawing("text", { x: width - 6, y: height - 3, "text-anchor": "end" }, text("term.training"), `: ${data.losses.length - 1}`),
+    drawing("text", { x: width - 6, y: y(lastOf(data.losses)) - 6, "text-anchor": "end" }, text("term.loss"), " ", number(lastOf(data.losses), short)));
 }

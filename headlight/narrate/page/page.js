@@ -8,8 +8,8 @@ function bar() {
   fill(document.getElementById("bar"),
     element("span", { class: "brand" }, mark, "Headlight"),
     runs.length > 1 && choice(text("page.numbers"), runs.map((one, i) => ({ label: text(one.key), value: i })), state.run, chooseRun),
-    choice(text("page.language"), languages.map((lang) => ({ label: lang.toUpperCase(), title: data.texts[lang]["language.name"], value: lang })), state.lang, (lang) => { state.lang = lang; redraw(); remember(); }),
-    button(isDark() ? "☀" : "☾", { class: "round", title: text("page.theme"), "aria-label": text("page.theme"), click: () => { state.theme = isDark() ? "light" : "dark"; redraw(); remember(); } }),
+    choice(text("page.language"), languages.map((lang) => ({ label: lang.toUpperCase(), title: data.texts[lang]["language.name"], value: lang })), state.lang, chooseLanguage),
+    button(isDark() ? "☀" : "☾", { class: "round", title: text("page.theme"), "aria-label": text("page.theme"), click: () => { state.theme = isDark() ? "light" : "dark"; applyTheme(); remember(); } }),
     button("?", { class: "round", title: text("page.help"), "aria-label": text("page.help"), click: showHelp }));
 }
 function chooseRun(chosen) {
@@ -17,88 +17,135 @@ function chooseRun(chosen) {
   redraw();
   remember();
 }
+// Words change where they stand; nothing is made again.
+function chooseLanguage(lang) {
+  state.lang = lang;
+  applyLanguage();
+  retell();
+  remember();
+}
+function applyLanguage() {
+  document.documentElement.lang = state.lang;
+  document.title = `${text("page.title")} · Headlight`;
+  bar();
+}
 function isDark() { return state.theme ? state.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches; }
+function applyTheme() {
+  document.documentElement.dataset.theme = isDark() ? "dark" : "light";
+  bar();
+  repaint();
+}
 
 function stepList() {
-  const entries = [["heads", "·", text("heads.title")], ...data.steps.map(({ name, number }) => [`step-${number}`, String(number), text(`step.${name}.title`)])];
+  const entries = data.steps.flatMap(({ name, number, heads }) => [[`step-${number}`, String(number), text(`step.${name}.title`)], ...(heads ? [["heads", "·", text("heads.title")]] : [])]);
   fill(document.getElementById("steps"), entries.map(([id, number, title]) =>
     element("a", { href: `#${id}`, "data-to": id, click: (event) => { event.preventDefault(); show(id); } }, element("span", { class: "number" }, number), title)));
 }
 function show(id, behavior = "auto") { document.getElementById(id)?.scrollIntoView({ behavior }); }
 
-// The sentence, what the model makes of it, and where it looks.
+// The sentence, where the head that is shown first looks, and what the model makes of each position.
 function opening() {
-  const prediction = predicted();
-  return element("section", { class: "card hero" }, element("h1", {}, text("page.title")), element("p", { class: "lead" }, text("page.lead")),
-    prediction && beams(prediction),
-    run().continuation && element("p", { class: "says" }, text("message.says", { words: run().continuation })));
-}
-
-function predicted() {
-  const tensor = run().find("probabilities");
-  if (!tensor?.values || tensor.shape[1] > mostCells) return undefined;
-  const [, rows, width] = tensor.shape;
-  return Array.from({ length: rows }, (_, row) => {
-    let best = 0;
-    for (let id = 1; id < width; ++id) if (probability(row, id) > probability(row, best)) best = id;
-    return { id: best, share: probability(row, best), right: run().targets[row] };
-  });
-}
-
-function beams(prediction) {
-  const across = run().attentions().filter((tensor) => tensor.values).reverse().find((tensor) => tensor.name.includes(".cross.")) ?? lastOf(run().attentions());
-  const above = run().labels(across.axes[3]);
-  const word = (content, extra) => element("span", { class: `word ${extra ?? ""}` }, content);
-  const from = above.map((token) => word(token));
-  const to = prediction.map(({ id, share, right }, row) => {
-    const one = word([vocabularyLabels[id] ?? String(id), element("small", {}, `${Math.round(100 * share)}%`)], right < 0 ? "" : id === right ? "right" : "wrong");
-    one.title = right >= 0 ? `${text("page.right")}: ${vocabularyLabels[right] ?? right}` : "";
-    one.addEventListener("click", () => askWhy({ name: "probabilities", index: [0, row, id] }));
-    return one;
-  });
-  const svg = drawing("svg", { "aria-hidden": "true" });
-  const made = element("div", { class: "beams" }, svg, element("div", { class: "words" }, from), element("div", { class: "words" }, to));
-  new ResizeObserver(() => drawBeams(made, svg, across, from, to)).observe(made);
+  const made = element("section", { class: "card hero", id: "opening", tabindex: "-1" });
+  made.fill = () => fill(made, element("h1", {}, text("page.title")), element("p", { class: "lead" }, text("page.lead")), picture(),
+    run().continuation && element("p", { class: "says" }, text("message.says", { words: run().continuation })),
+    run().likeliest.length > 0 && element("div", { class: "rows one" }, predictionAt(position())));
+  made.fill();
   return made;
 }
 
-function drawBeams(made, svg, across, from, to) {
+// The row whose next word is shown: the first that the model wrote or should have written, unless another is chosen.
+function position() {
+  const { tokens, targets, written } = run();
+  const first = written > 0 ? tokens.length - written - 1 : targets.findIndex((id) => id >= 0);
+  return Math.min(state.position ?? (first < 0 ? tokens.length - 1 : first), tokens.length - 1);
+}
+function choosePosition(row) {
+  state.position = row;
+  for (const tensor of run().attentions().filter((one) => one.axes[2] === "token")) {
+    state.rows[placeOf(tensor.name)] = row;
+    redrawPlace(placeOf(tensor.name), true);
+  }
+  document.getElementById("opening").fill();
+  document.querySelector(`#opening [data-position="${row}"]`)?.focus({ preventScroll: true });
+}
+
+function picture() {
+  const place = shownFirst()?.place;
+  const tensor = place && run().attentionAt(place);
+  if (!tensor?.values) return undefined;
+  const heads = run().heads.filter((one) => one.place === place);
+  const chosen = heads.find((one) => one.head === headAt(place));
+  const small = tensor.shape[2] <= mostCells && tensor.shape[3] <= mostCells;
+  const ofTokens = tensor.axes[2] === "token";
+  return [
+    small ? beams(tensor, chosen.head, ofTokens) : element("div", { class: "flow" }, element("div", { class: "head" }, canvas(matrixOf(tensor), 480))),
+    element("div", { class: "picks centre" }, element("span", {}, placeTitle(place)), heads.length > 1 && headPicks(place, tensor), roleBadge(chosen)),
+    firstShownText(),
+    data.sentences.length > 0 && data.losses.length === 0 && element("p", { class: "note" }, text("page.random")),
+    !(small && ofTokens) && run().likeliest.length > 0 && element("div", { class: "words strip" }, run().tokens.map((_, row) => positionWord(row))),
+  ];
+}
+
+// A token with the word that the model expects after it.
+function positionWord(row) {
+  const [best] = run().likeliest[row] ?? [];
+  const right = run().targets[row];
+  const own = row > run().tokens.length - run().written - 1;
+  const verdict = !best || right < 0 ? "" : best[0] === right ? "right" : "wrong";
+  return button([element("small", {}, run().tokens[row]), best && [vocabularyLabels[best[0]] ?? String(best[0]), element("small", {}, `${Math.round(100 * best[1])}%`)]],
+    { class: `word ${verdict} ${own ? "own" : ""}`, "data-position": row, "aria-pressed": String(row === position()), title: own ? text("page.written") : text("page.position"),
+      click: () => choosePosition(row) });
+}
+
+function beams(tensor, head, ofTokens) {
+  const from = run().labels(tensor.axes[3]).map((token) => element("span", { class: "word" }, token));
+  const to = run().labels(tensor.axes[2]).map((token, row) => (ofTokens && run().likeliest.length > 0 ? positionWord(row) : element("span", { class: "word" }, token)));
+  const svg = drawing("svg", { "aria-hidden": "true" });
+  const made = element("div", { class: "beams" }, svg, element("div", { class: "words" }, from), element("div", { class: "words" }, to));
+  const weight = (row, column) => run().value({ name: tensor.name, index: [0, head, row, column] }) ?? 0;
+  new ResizeObserver(() => drawBeams(made, svg, weight, from, to)).observe(made);
+  return made;
+}
+
+function drawBeams(made, svg, weight, from, to) {
   const box = made.getBoundingClientRect();
-  const heads = across.shape[1];
   const middle = (one, edge) => { const b = one.getBoundingClientRect(); return [b.left + b.width / 2 - box.left, b[edge] - box.top]; };
   svg.replaceChildren();
   to.forEach((word, row) => from.forEach((source, column) => {
-    let share = 0;
-    for (let head = 0; head < heads; ++head) share += (run().value({ name: across.name, index: [0, head, row, column] }) ?? 0) / heads;
+    const share = weight(row, column);
     if (share < 0.02) return;
     const [x1, y1] = middle(source, "bottom");
     const [x2, y2] = middle(word, "top");
     const bend = (y2 - y1) / 2;
-    svg.append(drawing("path", { d: `M${x1} ${y1} C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, "stroke-width": (0.8 + 7 * share).toFixed(2), "stroke-opacity": (0.12 + 0.75 * share).toFixed(2) }));
+    svg.append(drawing("path", { class: word.getAttribute("aria-pressed") === "true" ? "on" : "", d: `M${x1} ${y1} C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`,
+      "stroke-width": (0.8 + 7 * share).toFixed(2), "stroke-opacity": (0.12 + 0.75 * share).toFixed(2) }));
   }));
 }
 
 function redraw() {
-  document.documentElement.lang = state.lang;
   document.documentElement.dataset.theme = isDark() ? "dark" : "light";
-  document.title = `${text("page.title")} · Headlight`;
-  bar();
+  applyLanguage();
   stepList();
   const top = scrollY;
-  fill(walk, opening(), headsCard(), data.steps.map(({ number }) => card(number)), element("footer", {}, text("page.made_by"), " ", element("code", {}, data.version)));
+  fill(walk, opening(), data.steps.map(({ number, heads }) => [card(number), heads && headsCard()]), element("footer", {}, text("page.made_by"), " ", element("code", {}, data.version)));
   scrollTo({ top, behavior: "instant" });
   answer();
   watch();
 }
 
-// What shows one attention, when another head or query of it is chosen.
+// What shows one attention, when another head or query of it is chosen. A choice that has the focus keeps it.
 function redrawPlace(place, changed) {
   if (!changed) return;
-  for (const group of document.querySelectorAll(`details[data-place="${CSS.escape(place)}"]`)) group.fill();
-  const heads = document.querySelector(`[data-heads="${CSS.escape(place)}"]`);
+  const choice = document.activeElement?.closest(".choice")?.getAttribute("aria-label");
+  const holder = choice && document.activeElement.closest("details, section");
+  const name = CSS.escape(place);
+  for (const group of document.querySelectorAll(`details[data-place="${name}"], [data-variants="${name}"], details[data-place="gradients"]`)) group.fill();
+  const heads = document.querySelector(`[data-heads="${name}"]`);
   const tensor = run().attentionAt(place);
   if (heads && tensor) fill(heads, headsOf(tensor));
+  if (shownFirst()?.place === place) document.getElementById("opening")?.fill();
   answer();
+  holder?.querySelector(`.choice[aria-label="${CSS.escape(choice)}"] [aria-pressed="true"]`)?.focus({ preventScroll: true });
 }
 
 function openAndFind(name) {
@@ -106,7 +153,7 @@ function openAndFind(name) {
     if (!group.holds?.has(name)) continue;
     group.open = true;
     if (group.children.length < 2) group.fill();
-    return document.querySelector(`.matrix[data-name="${CSS.escape(name)}"]`);
+    return figureOf(name);
   }
   return undefined;
 }
@@ -128,29 +175,50 @@ function watch() {
 function moveStep(step) {
   const cards = [...walk.querySelectorAll(".card")];
   const at = cards.findIndex((one) => one.getBoundingClientRect().bottom > 120);
-  cards[Math.min(cards.length - 1, Math.max(0, at + step))].scrollIntoView();
+  const next = cards[Math.min(cards.length - 1, Math.max(0, at + step))];
+  next.scrollIntoView();
+  next.focus({ preventScroll: true });
+}
+// The same tensor of the layer before or after: of the matrix that has the focus, or of the first that is seen.
+function moveLayer(step) {
+  const at = cellAt(document.activeElement) ?? firstCellSeen();
+  const name = at?.view.tensor.name;
+  const other = name?.replace(/^(\w+)\.(\d+)\./, (_, side, layer) => `${side}.${Number(layer) + step}.`);
+  if (other === name || !run().find(other)) return;
+  const found = goTo(other, "instant");
+  const view = found && shownMatrices.get(found);
+  if (!view) return;
+  const cell = { made: found, view, r: Math.min(at.r, view.rows - 1), c: Math.min(at.c, view.columns - 1) };
+  focusCell(cell);
+  if (!drawer.hidden) askAt(cell);
 }
 
 function showHelp() {
   const help = document.getElementById("help");
-  const keys = [[["←", "→", "↑", "↓"], "cells"], [["Enter"], "why"], [["Backspace"], "back"], [["Esc"], "close"], [["n", "p"], "steps"], [["[", "]"], "heads"], [["?"], "help"]];
+  const keys = [[["←", "→", "↑", "↓"], "cells"], [["Enter"], "why"], [["w"], "answer"], [["Backspace"], "back"], [["Esc"], "close"], [["n", "p"], "steps"],
+    [["[", "]"], "heads"], [["{", "}"], "layers"], [["?"], "help"]];
   fill(help, element("h2", {}, text("page.help")), element("dl", {}, keys.map(([names, key]) =>
     [element("dt", {}, names.map((name) => element("kbd", {}, name))), element("dd", {}, text(`page.key.${key}`))])), button(text("page.close"), { class: "plain", click: () => help.close() }));
   help.showModal();
 }
 
 const keys = {
-  n: () => moveStep(1), p: () => moveStep(-1), "[": () => moveHead(-1), "]": () => moveHead(1), "?": showHelp, Escape: closeWhy,
+  n: () => moveStep(1), p: () => moveStep(-1), "[": () => moveHead(-1), "]": () => moveHead(1), "{": () => moveLayer(-1), "}": () => moveLayer(1), w: switchWhy, "?": showHelp, Escape: closeWhy,
   Backspace: () => { if (state.trail.length > 1) { state.trail.pop(); follow(lastOf(state.trail)); answer(); remember(); } },
 };
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || document.getElementById("help").open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.("input, textarea, select") || document.getElementById("help").open) return;
   if (moveInMatrix(event)) event.preventDefault();
   else if (keys[event.key]) { keys[event.key](); event.preventDefault(); }
 });
 document.addEventListener("click", clickInMatrix);
+// All digits of a cell under the pointer.
+document.addEventListener("pointerover", (event) => {
+  const at = event.target.closest?.("table.matrix td[data-r]") && cellAt(event.target);
+  if (at) event.target.title = long(run().value({ name: at.view.tensor.name, index: at.view.index(at.r, at.c) }));
+});
 addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("details")) { one.open = true; one.fill?.(); } for (const one of document.querySelectorAll("details")) one.open = true; });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", applyTheme);
 
 // "#lang=ko&theme=dark&run=0&cell=encoder.0.self.head.0.scores[3,5]".
 function remember() {

@@ -1,8 +1,16 @@
 // What is shared by all of the page: its data and state, elements, words and numbers.
 const data = JSON.parse(document.getElementById("data").textContent);
 
-// What is chosen; kept in the address after "#", so that a place in the page can be linked to.
+// What is chosen; kept in the address after "#", so that a place in the page can be linked to. Heads and rows by place: those not there are
+// the ones that are shown first.
 const state = { lang: data.language, theme: "", run: data.runs.length - 1, heads: {}, rows: {}, lines: true, trail: [] };
+
+// Words or numbers that follow the language: where element() puts them, retell() finds them again.
+class Told {
+  constructor(make) { this.make = make; }
+  toString() { return String(this.make()); }
+}
+function told(make) { return new Told(make); }
 
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -10,32 +18,53 @@ function element(tag, attributes, ...children) {
     if (value === undefined || value === false) continue;
     if (typeof value === "function") made.addEventListener(name, value);
     else if (name === "style") for (const [key, one] of Object.entries(value)) made.style.setProperty(key, one);
-    else made.setAttribute(name, value === true ? "" : value);
+    else setAttribute(made, name, value === true ? "" : value);
   }
   made.append(...present(children));
   return made;
 }
+function setAttribute(made, name, value) {
+  if (value instanceof Told) (made.told ??= {})[name] = value;
+  made.setAttribute(name, value);
+}
 // Children may be lists, and absent where there is nothing to show.
-function present(children) { return children.flat(9).filter((child) => child !== undefined && child !== false); }
+function present(children) { return children.flat(9).filter((child) => child !== undefined && child !== false).map(shown); }
+function shown(child) {
+  if (!(child instanceof Told)) return child;
+  const made = document.createTextNode(child);
+  made.told = child;
+  return made;
+}
 function fill(made, ...children) { made.replaceChildren(...present(children)); }
 
 function drawing(tag, attributes, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes || {})) {
     if (typeof value === "function") made.addEventListener(name, value);
-    else if (value !== undefined) made.setAttribute(name, value);
+    else if (value !== undefined) setAttribute(made, name, value);
   }
-  made.append(...children.flat());
+  made.append(...present(children));
   return made;
+}
+
+// Puts all that was told into the chosen language, in its place; matrices stay, but for their decimal signs.
+function retell() {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, (node) => {
+    if (node.told instanceof Told) node.data = node.told;
+    else for (const name in node.told) node.setAttribute(name, node.told[name]);
+    node.retell?.();
+    return node.retell ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT;
+  });
+  while (walker.nextNode());
 }
 
 function has(key) { return key in data.texts[state.lang]; }
 
-// The text of a key in the chosen language, with {name} filled in.
-function text(key, values) {
-  const found = data.texts[state.lang][key] ?? data.texts.en[key] ?? key;
-  return found.replace(/\{(\w+)\}/g, (whole, name) => values?.[name] ?? whole);
+// The text of a key in the chosen language, with {name} filled in; and the same where it is shown.
+function wordsOf(key, values) {
+  return (data.texts[state.lang][key] ?? data.texts.en[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => values?.[name] ?? whole);
 }
+function text(key, values) { return told(() => wordsOf(key, values)); }
 
 // "tensor.self.output" for "encoder.self.output": the longest end of the name that has a text.
 function textByEnd(prefix, name) {
@@ -64,12 +93,16 @@ function long(x) {
   if (!Number.isFinite(x)) return special(x);
   return signed(String(Number(Math.abs(x).toPrecision(7))), x);
 }
+function decimals(x, digits) { return x.toFixed(digits); }
 function signed(digits, x) { return (x < 0 ? "−" : "") + digits; }
 // Numbers in prose follow the language; small ones are written as 1e-5.
 function prose(x, digits = 4) {
   const notation = x !== 0 && Math.abs(x) < 1e-4 ? "scientific" : "standard";
   return x.toLocaleString(state.lang, { maximumSignificantDigits: digits, notation }).replace("E", "e");
 }
+
+// The same where it is shown.
+function number(x, write = long) { return told(() => write(x)); }
 
 function button(label, attributes) { return element("button", { type: "button", ...attributes }, label); }
 

@@ -1,7 +1,20 @@
 // Runs of the model: tensors, their numbers, and how they are cut into matrices.
+const mostCells = 24;  // rows and columns of a table of numbers
+const mostWords = 40;  // columns of one whose columns are words
+
 // A token of nothing but white space can still be seen.
 function visible(token) { return token.replace(/^ | $/g, "␣").replace(/\n/g, "⏎"); }
 const vocabularyLabels = data.vocabulary.map(visible);
+for (const [id, label] of Object.entries(data.labels)) vocabularyLabels[id] = visible(label);
+
+// Ids are lists; floats are the bytes of float32, the lowest first, in letters of base 64.
+function numbersOf(written) {
+  if (typeof written !== "string") return written && Float64Array.from(written);
+  const letters = atob(written);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; ++i) bytes[i] = letters.charCodeAt(i);
+  return new Float32Array(bytes.buffer);  // all machines with a browser read them so
+}
 
 class Run {
   constructor(described) {
@@ -10,11 +23,16 @@ class Run {
     this.source_tokens = this.source_tokens.map(visible);
     this.all = new Map();
     for (const tensor of [...this.tensors, ...this.parameters]) this.all.set(tensor.name, tensor);
-    for (const tensor of this.all.values()) {
-      const values = this.values[tensor.name];
-      // Numbers that are not finite are written as words, which Number reads.
-      tensor.values = values && Float64Array.from(values, (value) => Math.fround(Number(value)));
-    }
+    for (const tensor of this.all.values()) this.giveNumbers(tensor);
+  }
+
+  // When they are first asked for. What is passed on unchanged has those of where it comes from.
+  giveNumbers(tensor) {
+    Object.defineProperty(tensor, "values", { configurable: true, get: () => {
+      const values = tensor.same_as ? this.find(tensor.same_as).values : numbersOf(this.values[tensor.name]);
+      Object.defineProperty(tensor, "values", { value: values });
+      return values;
+    } });
   }
 
   find(name) { return this.all.get(name); }
@@ -28,6 +46,12 @@ class Run {
     const tensor = this.find(cell.name);
     return tensor?.values?.[offsetOf(tensor, cell.index)];
   }
+  // The words that the predictions are about, where there are too many to show all.
+  wordsShown() {
+    this.words ??= [...new Set([...this.targets.filter((id) => id >= 0), ...[0, 1, 2, 3, 4].flatMap((rank) => this.likeliest.map((row) => row[rank]?.[0]))])]
+      .filter((id) => id !== undefined).slice(0, mostCells).sort((a, b) => a - b);
+    return this.words;
+  }
 }
 
 const runs = data.runs.map((run) => new Run(run));
@@ -38,6 +62,16 @@ function placeOf(name) { return name.slice(0, name.lastIndexOf(".")); }
 function endOf(name) { return name.slice(name.lastIndexOf(".") + 1); }
 
 function offsetOf(tensor, index) { return index.reduce((offset, at, axis) => offset * tensor.shape[axis] + at, 0); }
+
+// The heads of a run as they were measured; the one shown first, of a place or of all, is the one whose rows look most clearly at different
+// keys, unless it looks everywhere alike.
+function shownFirst(place) {
+  const heads = run().heads.filter((one) => place === undefined || one.place === place);
+  const telling = heads.filter((one) => one.role !== "uniform");
+  return (telling.length > 0 ? telling : heads).reduce((best, one) => (best && best.selectivity >= one.selectivity ? best : one), undefined);
+}
+function headAt(place) { return state.heads[place] ?? shownFirst(place)?.head ?? 0; }
+function rowAt(place) { return state.rows[place] ?? 0; }
 
 // The rows in which tensors of one attention stand; a gradient stands where its tensor does.
 const rows = { scores: 3, weights: 4, values: 5 };
@@ -54,30 +88,33 @@ function inkOf(tensor) {
   return "x";
 }
 
-// A tensor as a matrix: all of it, or what is chosen of it (a head, a query).
-function matrixOf(tensor) {
+// A tensor as a matrix: all of it, or what is chosen of it (a head, a query, words).
+function matrixOf(tensor, { head } = {}) {
   const place = placeOf(tensor.name.replace(/^gradient\./, "").replace(/^variant\.\w+\.\w+\./, ""));
   const fixed = tensor.shape.map(() => undefined);
   const free = [];
   tensor.axes.forEach((axis, i) => {
     if (axis === "batch") fixed[i] = 0;
-    else if (axis === "head" && tensor.shape.length > 1) fixed[i] = Math.min(state.heads[place] ?? 0, tensor.shape[i] - 1);
+    else if (axis === "head" && tensor.shape.length > 1) fixed[i] = Math.min(head ?? headAt(place), tensor.shape[i] - 1);
     else free.push(i);
   });
   if (free.length === 3) {
     const queries = free.shift();
-    fixed[queries] = Math.min(state.rows[place] ?? 0, tensor.shape[queries] - 1);
+    fixed[queries] = Math.min(rowAt(place), tensor.shape[queries] - 1);
   }
   const [row, column] = free.length === 2 ? free : tensor.operation === "parameter" ? [undefined, free[0]] : [free[0], undefined];
   const size = (axis) => (axis === undefined ? 1 : tensor.shape[axis]);
+  const words = tensor.axes[column] === "vocabulary" && size(column) > mostWords ? run().wordsShown() : undefined;
+  const columnLabels = column === undefined ? undefined : run().labels(tensor.axes[column]);
   return {
-    tensor, rows: size(row), columns: size(column), query: free.length === 2 && tensor.axes.length === 5 ? fixed[2] : undefined,
+    tensor, words, rows: size(row), columns: words?.length ?? size(column), query: free.length === 2 && tensor.axes.length === 5 ? fixed[2] : undefined,
+    isTable: size(row) <= mostCells && (words?.length ?? size(column)) <= (tensor.axes[column] === "vocabulary" ? mostWords : mostCells),
     rowLabels: row === undefined ? [] : run().labels(tensor.axes[row]),
-    columnLabels: column === undefined ? undefined : run().labels(tensor.axes[column]),
+    columnLabels: words ? words.map((id) => columnLabels[id] ?? String(id)) : columnLabels,
     index(r, c) {
       const index = fixed.slice();
       if (row !== undefined) index[row] = r;
-      if (column !== undefined) index[column] = c;
+      if (column !== undefined) index[column] = words ? words[c] : c;
       return index;
     },
   };
