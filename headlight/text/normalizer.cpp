@@ -7,7 +7,9 @@ namespace headlight::text {
 namespace {
 
 constexpr std::string_view kReadNormalizers =
-    "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, BertNormalizer and a Sequence of them";
+    "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Replace, BertNormalizer and a Sequence "
+    "of them";
+constexpr std::string_view kWhiteSpaceRuns = R"(\s+)";
 
 // Words of these are written without spaces, so that each character is taken for a word.
 bool is_chinese(char32_t c) {
@@ -53,6 +55,44 @@ std::string parted(std::string_view text) {
   });
 }
 
+std::string replaced(std::string_view text, std::string_view pattern, std::string_view content) {
+  std::string result;
+  size_t begin = 0;
+  for (size_t at; (at = text.find(pattern, begin)) != text.npos; begin = at + pattern.size())
+    result.append(text.substr(begin, at - begin)).append(content);
+  return result.append(text.substr(begin));
+}
+
+std::string with_white_space_as(std::string_view text, std::string_view content) {
+  bool is_inside = false;
+  return changed(text, [&](std::string& result, char32_t c, std::string_view bytes) {
+    const bool is_blank = is_white_space(c);
+    if (!is_blank) result += bytes;
+    if (is_blank && !is_inside) result += content;
+    is_inside = is_blank;
+  });
+}
+
+std::string stripped_left(std::string_view text) {
+  size_t begin = 0;
+  while (begin < text.size()) {
+    const CodePoint point = code_point_at(text, begin);
+    if (!is_white_space(point.value)) break;
+    begin += point.length;
+  }
+  return std::string(text.substr(begin));
+}
+
+std::string stripped_right(std::string_view text) {
+  size_t end = 0;
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint point = code_point_at(text, at);
+    at += point.length;
+    if (!is_white_space(point.value)) end = at;
+  }
+  return std::string(text.substr(0, end));
+}
+
 }  // namespace
 
 Normalizer::Normalizer(const Component& component) { add(component); }
@@ -61,17 +101,22 @@ void Normalizer::add(const Component& component) {
   const std::string& type = component.type();
   if (component.is_absent()) return;
   if (type == "NFC") {
-    steps_.push_back(Step::nfc);
+    add(Step::nfc);
   } else if (type == "NFD") {
-    steps_.push_back(Step::nfd);
+    add(Step::nfd);
   } else if (type == "NFKC") {
-    steps_.push_back(Step::nfkc);
+    add(Step::nfkc);
   } else if (type == "NFKD") {
-    steps_.push_back(Step::nfkd);
+    add(Step::nfkd);
   } else if (type == "Lowercase") {
-    steps_.push_back(Step::lower_case);
+    add(Step::lower_case);
   } else if (type == "StripAccents") {
-    steps_.push_back(Step::remove_marks);
+    add(Step::remove_marks);
+  } else if (type == "Strip") {
+    if (component.flag("strip_left", true)) add(Step::strip_left);
+    if (component.flag("strip_right", true)) add(Step::strip_right);
+  } else if (type == "Replace") {
+    add_replace(component);
   } else if (type == "BertNormalizer") {
     add_bert(component);
   } else if (type == "Sequence") {
@@ -85,23 +130,44 @@ void Normalizer::add(const Component& component) {
 
 void Normalizer::add_bert(const Component& component) {
   const bool is_lower = component.flag("lowercase", true);
-  if (component.flag("clean_text", true)) steps_.push_back(Step::clean);
-  if (component.flag("handle_chinese_chars", true)) steps_.push_back(Step::part_chinese);
+  if (component.flag("clean_text", true)) add(Step::clean);
+  if (component.flag("handle_chinese_chars", true)) add(Step::part_chinese);
   if (component.flag("strip_accents", is_lower)) {
-    steps_.push_back(Step::nfd);
-    steps_.push_back(Step::remove_nonspacing_marks);
+    add(Step::nfd);
+    add(Step::remove_nonspacing_marks);
   }
-  if (is_lower) steps_.push_back(Step::lower_case);
+  if (is_lower) add(Step::lower_case);
+}
+
+// No regular expression is run on a text: the one that is read is known by its letters.
+void Normalizer::add_replace(const Component& component) {
+  const io::Json* pattern = component.find("pattern");
+  if (component.find("content") == nullptr) component.refuse("\"content\" is missing");
+  const std::string content = component.text("content", "");
+  const auto member = [&](std::string_view key) -> const std::string* {
+    const io::Json* found = pattern != nullptr ? pattern->find(key) : nullptr;
+    return found != nullptr ? found->text() : nullptr;
+  };
+  const std::string* plain = member("String");
+  const std::string* expression = member("Regex");
+  if (plain != nullptr && !plain->empty()) {
+    steps_.push_back({Step::replace_text, *plain, content});
+  } else if (expression != nullptr && *expression == kWhiteSpaceRuns) {
+    steps_.push_back({.step = Step::replace_white_space, .content = content});
+  } else {
+    component.refuse("\"pattern\" is supported only as {\"String\": a text} and {\"Regex\": " +
+                     io::in_quotes(kWhiteSpaceRuns) + "}");
+  }
 }
 
 std::string Normalizer::apply(std::string_view text) const {
   std::string result(text);
-  for (const Step step : steps_) result = applied(step, result);
+  for (const Change& step : steps_) result = applied(step, result);
   return result;
 }
 
-std::string Normalizer::applied(Step step, std::string_view text) {
-  switch (step) {
+std::string Normalizer::applied(const Change& change, std::string_view text) {
+  switch (change.step) {
     case Step::nfc:
       return normalized(text, NormalForm::nfc);
     case Step::nfd:
@@ -120,6 +186,14 @@ std::string Normalizer::applied(Step step, std::string_view text) {
       return cleaned(text);
     case Step::part_chinese:
       return parted(text);
+    case Step::replace_text:
+      return replaced(text, change.pattern, change.content);
+    case Step::replace_white_space:
+      return with_white_space_as(text, change.content);
+    case Step::strip_left:
+      return stripped_left(text);
+    case Step::strip_right:
+      return stripped_right(text);
   }
   return std::string(text);
 }

@@ -27,13 +27,24 @@ class Normalizer {
     remove_nonspacing_marks,
     clean,         // BERT's: no controls, one kind of space
     part_chinese,  // BERT's: spaces around Chinese characters
+    replace_text,
+    replace_white_space,  // each run of it
+    strip_left,
+    strip_right,
+  };
+  struct Change {
+    Step step;
+    std::string pattern = {};  // of replace_text
+    std::string content = {};  // what is put in its place
   };
 
   void add(const Component& component);
+  void add(Step step) { steps_.push_back({step}); }
   void add_bert(const Component& component);
-  static std::string applied(Step step, std::string_view text);
+  void add_replace(const Component& component);
+  static std::string applied(const Change& change, std::string_view text);
 
-  std::vector<Step> steps_;
+  std::vector<Change> steps_;
 };
 
 }  // namespace headlight::text

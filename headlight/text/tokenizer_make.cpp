@@ -24,7 +24,7 @@ TokenizerPlan word_level_plan(VocabularyBuilder builder) {
 std::vector<std::string> sequence_tokens() { return {"<pad>", "<start>", "<end>", "<unk>"}; }
 
 Tokenizer char_tokenizer(std::span<const std::string_view> texts,
-                         const std::vector<std::string>& special) {
+                         const std::vector<std::string>& special, io::Json normalizer) {
   std::set<char32_t> characters;
   for (const std::string_view text : texts) {
     check_utf8(text);
@@ -41,6 +41,7 @@ Tokenizer char_tokenizer(std::span<const std::string_view> texts,
     vocabulary.add(token);
   }
   TokenizerPlan plan = word_level_plan(std::move(vocabulary));
+  plan.normalizer = std::move(normalizer);
   plan.pre_tokenizer = character_splitter();
   plan.decoder = io::Json::Object{{"type", "Fuse"}};
   return Tokenizer(TokenizerParts(std::move(plan)));

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/io/io.h"
 #include "headlight/text/tokenizer.h"
 
 namespace headlight::text {
@@ -14,9 +15,11 @@ namespace headlight::text {
 // What tasks with a source and a target need: <pad>, <start>, <end>, <unk>.
 std::vector<std::string> sequence_tokens();
 
-// The distinct code points, in their order. Without special tokens, ids are nanoGPT's.
+// The distinct code points, in their order. Without special tokens, ids are nanoGPT's. `normalizer`
+// is what is done to a text that is encoded, as tokenizer.json writes it; the texts here are taken
+// as they are.
 Tokenizer char_tokenizer(std::span<const std::string_view> texts,
-                         const std::vector<std::string>& special = {});
+                         const std::vector<std::string>& special = {}, io::Json normalizer = {});
 
 // The distinct words between white space, in NFC, in the order in which they first stand.
 Tokenizer word_tokenizer(std::span<const std::string_view> texts,

@@ -75,6 +75,30 @@ TEST(TokenizerJson, normalises_by_its_steps_in_their_order) {
             (Ids{0, 3}));
 }
 
+TEST(TokenizerJson, replaces_texts_and_white_space_and_strips) {
+  const auto normalised = [](const std::string& steps, std::string_view text) {
+    const Tokenizer tokenizer = parsed(
+        R"({"normalizer":{"type":"Sequence","normalizers":[)" + steps +
+        R"(]},"pre_tokenizer":{"type":"Split","pattern":{"Regex":"[\\s\\S]"},"behavior":"Isolated","invert":false},
+        "decoder":{"type":"Fuse"},"model":{"type":"WordLevel","vocab":{"a":0,"b":1," ":2,"\u3000":3}}})");
+    return tokenizer.decode(tokenizer.encode(text));
+  };
+  const std::string aa_to_b = R"({"type":"Replace","pattern":{"String":"aa"},"content":"b"})";
+  EXPECT_EQ(normalised(aa_to_b, "aaaa aaa"), "bb ba") << "from left to right, once";
+  EXPECT_EQ(normalised(aa_to_b, ""), "");
+  EXPECT_EQ(normalised(aa_to_b + R"(,{"type":"Replace","pattern":{"String":"bb"},"content":""})",
+                       "aaaaa"),
+            "a");
+  EXPECT_EQ(normalised(R"({"type":"Replace","pattern":{"Regex":"\\s+"},"content":" "})",
+                       " a \t\n b\u00a0\u3000"),
+            " a b ");
+  EXPECT_EQ(normalised(R"({"type":"Strip","strip_left":true,"strip_right":true})", "\u3000 a b \n"),
+            "a b");
+  EXPECT_EQ(normalised(R"({"type":"Strip","strip_left":true,"strip_right":false})", " a "), "a ");
+  EXPECT_EQ(normalised(R"({"type":"Strip","strip_left":false,"strip_right":true})", " a "), " a");
+  EXPECT_EQ(normalised(R"({"type":"Strip"})", "\t "), "");
+}
+
 TEST(TokenizerJson, splits_words_from_marks) {
   const Tokenizer tokenizer = parsed(words_with("", "Whitespace"));
   EXPECT_EQ(tokens_of(tokenizer, "a,b  ab!?é"), (Strings{"a", "?", "b", "ab", "?", "é"}));
