@@ -74,9 +74,9 @@ void open_page(const std::string& path) {
 
 void run_first_minute(Session& session) {
   base::ThreadPool threads(session.threads);
-  const narrate::FirstMinuteOptions options{.language = chosen_language(session.arguments),
-                                            .style = style_of_output(),
-                                            .seed = session.seed};
+  narrate::FirstMinuteOptions options{.language = chosen_language(session.arguments),
+                                      .style = style_of_output()};
+  if (session.arguments.has("seed")) options.seed = session.seed;
   narrate::FirstMinute minute(threads, options, [&](std::string_view text) {
     session.output.write(text);
     session.output.flush();

@@ -164,6 +164,23 @@ TEST_F(NarrateTest, the_first_minute_ends_with_the_right_words_and_a_page) {
   EXPECT_TRUE(page.starts_with("<!doctype html>"));
 }
 
+TEST_F(NarrateTest, the_first_picture_of_the_first_minute_is_of_a_head_that_tells_words_apart) {
+  FirstMinute minute(threads_, {}, [](std::string_view) {});
+  minute.run();
+  std::string page;
+  TextOutput output(page);
+  minute.write_page(output);
+  const size_t begin = page.find("id=\"data\">") + std::string_view("id=\"data\">").size();
+  const Json data =
+      io::parse_json(page.substr(begin, page.find("</script>", begin) - begin), "page");
+  double most = 0;
+  for (const Json& head : *data.find("runs")->array()->back().find("heads")->array()) {
+    if (*head.find("role")->text() == "uniform") continue;
+    most = std::max(most, *head.find("selectivity")->number());
+  }
+  EXPECT_GT(most, 1);  // at least three words of six are told apart
+}
+
 TEST_F(NarrateTest, the_first_minute_ends_so_from_any_seed) {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     std::string told;

@@ -27,7 +27,7 @@ constexpr std::array kCommands = {&kTrain, &kGenerate, &kTranslate, &kEvaluate, 
 
 constexpr std::array<Option, 8> kEverywhere = {{
     {"threads", "N", "threads to compute with (default: the cores this process may use)"},
-    {"seed", "N", "where random numbers start (default: 0; of explain and lesson: 1)"},
+    {"seed", "N", "where random numbers start (default: 0; first minute, explain, lesson: 1)"},
     {"json", "", "print one JSON document"},
     {"quiet", "", "nothing on standard error but errors"},
     {"lang", "CODE",

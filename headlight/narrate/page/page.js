@@ -78,12 +78,18 @@ function picture() {
   const small = tensor.shape[2] <= mostCells && tensor.shape[3] <= mostCells;
   const ofTokens = tensor.axes[2] === "token";
   return [
-    small ? beams(tensor, chosen.head, ofTokens) : element("div", { class: "flow" }, element("div", { class: "head" }, canvas(matrixOf(tensor), 480))),
+    small ? beams(tensor, chosen.head, ofTokens) : element("div", { class: "flow centre" }, element("div", { class: "head" }, canvas(matrixOf(tensor), 480))),
     element("div", { class: "picks centre" }, element("span", {}, placeTitle(place)), heads.length > 1 && headPicks(place, tensor), roleBadge(chosen)),
     firstShownText(),
     data.sentences.length > 0 && data.losses.length === 0 && element("p", { class: "note" }, text("page.random")),
-    !(small && ofTokens) && run().likeliest.length > 0 && element("div", { class: "words strip" }, run().tokens.map((_, row) => positionWord(row))),
+    !(small && ofTokens) && run().likeliest.length > 0 && positionStrip(),
   ];
+}
+
+function positionStrip() {
+  const made = element("div", { class: "words strip" }, run().tokens.map((_, row) => positionWord(row)));
+  requestAnimationFrame(() => { made.scrollTop = made.children[position()].offsetTop - made.offsetTop - made.clientHeight / 2; });
+  return made;
 }
 
 // A token with the word that the model expects after it.
