@@ -2,9 +2,9 @@
 #include "headlight/narrate/catalogue.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
+
+#include "headlight/narrate/text_layout.h"
 
 namespace headlight::narrate {
 namespace {
@@ -92,17 +92,15 @@ std::string Catalogue::formula(const explain::TracedTensor& tensor) const {
 }
 
 std::string Catalogue::number(double value, int digits) const {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value < 0 ? "−∞" : "∞";
-  std::array<char, 400> buffer;
   const bool vanishes = value != 0 && std::fabs(value) < 0.5 * std::pow(10.0, -digits);
-  const auto end =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                    vanishes ? std::chars_format::general : std::chars_format::fixed, digits);
-  std::string digits_text(buffer.data(), end.ptr);
-  const size_t point = digits_text.find('.');
-  if (point != std::string::npos) digits_text.replace(point, 1, decimal_);
-  return digits_text;
+  return with_decimal(
+      number_text(value, digits, vanishes ? std::chars_format::general : std::chars_format::fixed),
+      decimal_);
+}
+
+std::string Catalogue::significant(double value, int digits) const {
+  if (value == 0) return "0";
+  return with_decimal(number_text(value, digits, std::chars_format::general), decimal_);
 }
 
 }  // namespace headlight::narrate

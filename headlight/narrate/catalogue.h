@@ -53,9 +53,13 @@ class Catalogue {
   std::string operation(const explain::TracedTensor& tensor) const;
   std::string formula(const explain::TracedTensor& tensor) const;
 
-  // A number for prose: with a decimal comma where the language has one, and where so few digits
-  // would leave nothing of it, as 1e-05. Numbers in data are not written so.
+  // Numbers that people read have the language's decimal sign, wherever they stand: in sentences,
+  // tables and matrices. Data (JSON, files) and what goes into a command keep the point.
+  std::string_view decimal() const noexcept { return decimal_; }
+  // With so many decimals; where these would leave nothing of it, as 1e-05.
   std::string number(double value, int digits) const;
+  // With so many significant digits at most; a zero has no sign.
+  std::string significant(double value, int digits) const;
 
  private:
   std::string language_;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "headlight/narrate/shown_indices.h"
@@ -42,13 +41,9 @@ double number_at(const tensor::Tensor& matrix, int64_t index) {
                                               : static_cast<double>(matrix.data<int64_t>()[index]);
 }
 
-std::string number_text(double value, int digits, std::chars_format format) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value < 0 ? "−∞" : "∞";
-  std::array<char, 400> buffer;
-  const auto end =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format, digits);
-  std::string text(buffer.data(), end.ptr);
+// A zero has no sign.
+std::string unsigned_if_zero(double value, int digits, std::chars_format format) {
+  const std::string text = number_text(value, digits, format);
   return text.find_first_not_of("-0.") == std::string::npos && text.starts_with('-')
              ? text.substr(1)
              : text;
@@ -122,8 +117,9 @@ class Drawing {
   std::string column_label(int64_t column) const { return label_of(labels_.columns, column, true); }
   std::string cell(int64_t row, int64_t column) const {
     if (row == kGap || column == kGap) return "…";
-    return number_text(number_at(matrix_, row * matrix_.size(1) + column), format_.digits,
-                       format_.notation);
+    return with_decimal(unsigned_if_zero(number_at(matrix_, row * matrix_.size(1) + column),
+                                         format_.digits, format_.notation),
+                        style_.decimal);
   }
 
   // Fewer digits first, then fewer columns.

@@ -33,7 +33,7 @@ struct MatrixDrawing {
 inline constexpr int64_t kMostRows = 16;
 
 // float32 or int64, contiguous, (rows, columns). Numbers have as many digits as the width allows,
-// the same for all; -infinity is written −∞.
+// the same for all, and the style's decimal sign; -infinity is written −∞.
 MatrixDrawing draw_matrix(const TextStyle& style, const tensor::Tensor& matrix,
                           const MatrixLabels& labels, int digits = 4,
                           int64_t most_rows = kMostRows);

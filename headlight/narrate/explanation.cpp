@@ -83,14 +83,17 @@ std::string introduction(const Explaining& work) {
 
 std::string text_of(const Explaining& work, const Explained& run) {
   std::string text;
+  int before = 0;
   for (const ShownStep& step : asked_steps(work, run)) {
     const bool is_step = step.number > 0 && !work.request.cell && work.request.names.empty();
+    const char* name = step.number == before ? "message.step_of_continued" : "message.step_of";
     const std::string heading =
-        is_step ? work.catalogue.text("message.step_of", {{"step", std::to_string(step.number)},
-                                                          {"steps", std::to_string(kStepCount)}}) +
+        is_step ? work.catalogue.text(name, {{"step", std::to_string(step.number)},
+                                             {"steps", std::to_string(kStepCount)}}) +
                       ": " + step.title
                 : step.title;
     text += step_text(work.request.style, work.catalogue, heading, step);
+    before = step.number;
   }
   if (!work.request.cell)
     text += wrapped(work.catalogue.text("message.whole"), work.request.style.width);

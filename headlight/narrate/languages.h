@@ -15,7 +15,8 @@ const std::vector<base::EmbeddedFile>& catalogue_files();
 
 // A file "xx.txt" is the language with the code xx, and says about itself:
 //   language.name = English    what it calls itself
-//   language.decimal = .       what stands before the decimals of a number in prose
+//   language.decimal = .       what stands before the decimals of a number
+//   language.percent = {number}%   how a share is written
 //   language.order = 1         where it stands among the others
 // "formulas.txt" belongs to all of them. May be used from several threads.
 class Languages {

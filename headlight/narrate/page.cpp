@@ -103,8 +103,7 @@ bool is_on_pages(std::string_view key) {
   constexpr std::array<std::string_view, 4> kMessages = {
       "message.absent", "message.says", "message.before_training", "message.after_training"};
   if (key.starts_with("message.")) return std::ranges::find(kMessages, key) != kMessages.end();
-  return !key.starts_with("lesson.") && !key.starts_with("first.") && key != "language.order" &&
-         key != "language.decimal";
+  return !key.starts_with("lesson.") && !key.starts_with("first.") && key != "language.order";
 }
 
 // Whether a run has something that `word` is a form or an end of: "ffn.hidden" of the formula
@@ -163,7 +162,10 @@ bool is_told(std::string_view key, const PageContent& content) {
   if (key.starts_with("tensor.")) return is_end(content.texts, after("tensor."));
   if (key.starts_with("cell.term.") || key.starts_with("cell.ingredient.") ||
       key.starts_with("cell.combination.")) {
-    return content.rule_keys.contains(std::string(key));
+    // "cell.combination.quotient.one" goes with "cell.combination.quotient".
+    return std::ranges::any_of(content.rule_keys, [&](const std::string& one) {
+      return key == one || (key.starts_with(one) && key[one.size()] == '.');
+    });
   }
   return is_on_pages(key);
 }

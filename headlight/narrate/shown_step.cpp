@@ -67,18 +67,10 @@ std::string shape_text(const tensor::Shape& shape) {
   return text.empty() ? "()" : text + ")";
 }
 
-std::string left_out_text(const TextStyle& style, const Catalogue& catalogue, const LeftOut& left) {
-  if (left.nothing()) return "";
-  return wrapped(
-      catalogue.text("message.left_out", {{"rows", std::to_string(left.rows)},
-                                          {"all_rows", std::to_string(left.all_rows)},
-                                          {"columns", std::to_string(left.columns)},
-                                          {"all_columns", std::to_string(left.all_columns)}}),
-      style.width, "  ");
-}
-
-std::string matrices_text(const TextStyle& style, const Catalogue& catalogue,
+std::string matrices_text(const TextStyle& output, const Catalogue& catalogue,
                           const ShownArray& array) {
+  TextStyle style = output;
+  style.decimal = catalogue.decimal();
   const auto [numbers, labels] = matrices_of(array);
   const int64_t count = numbers.size(0);
   std::string text;
@@ -91,7 +83,7 @@ std::string matrices_text(const TextStyle& style, const Catalogue& catalogue,
     text += drawing.text;
     left = drawing.left_out;
   }
-  text += left_out_text(style, catalogue, left);
+  if (!left.nothing()) text += wrapped(left_out_text(catalogue, left), style.width, "  ");
   if (count > kMostMatrices) {
     text += wrapped(catalogue.text("message.left_out_matrices",
                                    {{"matrices", std::to_string(count - kMostMatrices)},
@@ -139,6 +131,16 @@ io::Json step_json(const ShownStep& step, int64_t most_elements) {
 }
 
 }  // namespace
+
+std::string left_out_text(const Catalogue& catalogue, const LeftOut& left) {
+  const std::string key = left.columns == 0 ? "message.left_out.rows"
+                          : left.rows == 0  ? "message.left_out.columns"
+                                            : "message.left_out";
+  return catalogue.text(key, {{"rows", std::to_string(left.rows)},
+                              {"all_rows", std::to_string(left.all_rows)},
+                              {"columns", std::to_string(left.columns)},
+                              {"all_columns", std::to_string(left.all_columns)}});
+}
 
 std::string array_drawing(const TextStyle& style, const Catalogue& catalogue,
                           const ShownArray& array) {

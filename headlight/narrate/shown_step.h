@@ -46,6 +46,8 @@ struct ShownStep {
   std::vector<ShownNumber> numbers = {};
 };
 
+// What is not there, and nothing else: "504 of 512 columns left out."
+std::string left_out_text(const Catalogue& catalogue, const LeftOut& left);
 std::string array_drawing(const TextStyle& style, const Catalogue& catalogue,
                           const ShownArray& array);
 // With a heading, such as "Step 3 of 14: Encoding".

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "headlight/text/text.h"
 
@@ -65,6 +66,21 @@ std::string joined_by_blanks(const Words& words, size_t begin, size_t count) {
 }
 
 }  // namespace
+
+std::string number_text(double value, int digits, std::chars_format format) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value < 0 ? "−∞" : "∞";
+  std::array<char, 400> buffer;
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format, digits);
+  return {buffer.data(), end.ptr};
+}
+
+std::string with_decimal(std::string number, std::string_view decimal) {
+  const size_t point = number.find('.');
+  if (point != std::string::npos) number.replace(point, 1, decimal);
+  return number;
+}
 
 std::string wrapped(std::string_view text, int64_t width, std::string_view indent) {
   std::string lines;

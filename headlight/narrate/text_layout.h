@@ -1,6 +1,7 @@
 // Lines of text: how wide they may be, whether they have colours; wrapping, padding, tables.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,7 +13,13 @@ namespace headlight::narrate {
 struct TextStyle {
   int64_t width = 80;  // columns
   bool colors = false;
+  std::string decimal = ".";  // what stands before the decimals of numbers
 };
+
+// A number as to_chars writes it; what is not finite as NaN, ∞ or −∞.
+std::string number_text(double value, int digits, std::chars_format format);
+// The number with another sign before its decimals than the point.
+std::string with_decimal(std::string number, std::string_view decimal);
 
 // Words in lines of at most `width` columns, each ended; a longer word has a line of its own. What
 // belongs together stays on one line as far as it fits: shapes such as "(2, 4, 100)", and numbers

@@ -75,7 +75,15 @@ void add_ids(const Walk& walk, ShownStep& step) {
   add(input.tokens, input.batch.ids);
 }
 
-// The likeliest words after the last token; of an encoder the likeliest one at each place.
+// In quotes, unless it has marks of its own, as <start> has.
+std::string marked_token(const std::string& token) {
+  const bool is_marked = token.size() > 2 && ((token.front() == '<' && token.back() == '>') ||
+                                              (token.front() == '[' && token.back() == ']'));
+  return is_marked ? token : "\"" + visible(token) + "\"";
+}
+
+// The likeliest words after the last token; with an encoder after the first one, where its
+// continuation begins; of an encoder alone the likeliest one at each place.
 void add_prediction(const Walk& walk, ShownStep& step) {
   constexpr size_t kMost = 5;
   const std::vector<std::string>& words = walk.trace.input().vocabulary;
@@ -86,8 +94,9 @@ void add_prediction(const Walk& walk, ShownStep& step) {
   const bool encodes = is_encoder(walk.trace);
   ShownTable table{{{walk.catalogue.text("label.word"), walk.catalogue.text("label.probability")}}};
   if (encodes) table.lines[0].insert(table.lines[0].begin(), walk.catalogue.text("label.token"));
-  const int64_t last = encodes ? std::min<int64_t>(rows, kMostWords) : rows;
-  for (int64_t row = encodes ? 0 : rows - 1; row < last; ++row) {
+  const int64_t asked = walk.trace.input().source_tokens.empty() ? rows - 1 : 0;
+  const int64_t end = encodes ? std::min<int64_t>(rows, kMostWords) : asked + 1;
+  for (int64_t row = encodes ? 0 : asked; row < end; ++row) {
     const float* probabilities = values.data<float>() + row * values.size(2);
     for (const int64_t id : likeliest(probabilities, width, encodes ? 1 : kMost)) {
       auto& line = table.lines.emplace_back();
@@ -95,6 +104,11 @@ void add_prediction(const Walk& walk, ShownStep& step) {
       line.push_back(words[static_cast<size_t>(id)]);
       line.push_back(walk.catalogue.number(probabilities[id], 4));
     }
+  }
+  if (!encodes) {
+    step.paragraphs.push_back(walk.catalogue.text(
+        "message.after_token",
+        {{"token", marked_token(walk.trace.input().tokens[static_cast<size_t>(asked)])}}));
   }
   step.tables.push_back(std::move(table));
   if (walk.says) {

@@ -63,14 +63,9 @@ ShownStep heads_step(const Walk& walk, const std::vector<heads::HeadStatistics>&
   }
   step.tables.push_back(std::move(table));
   if (std::max(rows, columns) > kMostHeadTokens) {
-    const auto beyond = [](int64_t count) {
-      return std::to_string(std::max<int64_t>(0, count - kMostHeadTokens));
-    };
+    const auto beyond = [](int64_t count) { return std::max<int64_t>(0, count - kMostHeadTokens); };
     step.afterwards.push_back(
-        catalogue.text("message.left_out", {{"rows", beyond(rows)},
-                                            {"all_rows", std::to_string(rows)},
-                                            {"columns", beyond(columns)},
-                                            {"all_columns", std::to_string(columns)}}));
+        left_out_text(catalogue, {beyond(rows), rows, beyond(columns), columns}));
   }
   if (heads.size() > kMostShownHeads) {
     step.afterwards.push_back(catalogue.text(

@@ -1,8 +1,5 @@
 // Parts of the walk beyond its steps: why a cell has its value, and the way back to a weight.
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
 
 #include "headlight/narrate/walk.h"
 
@@ -15,15 +12,7 @@ using tensor::Tensor;
 
 constexpr size_t kMostTerms = 40;
 
-// Digits of data: always with a point; a zero has no sign.
-std::string digits_of(double value) {
-  if (value == 0) return "0";
-  if (std::isinf(value)) return value < 0 ? "−∞" : "∞";
-  std::array<char, 64> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                 std::chars_format::general, 7);
-  return {buffer.data(), end.ptr};
-}
+constexpr int kDigits = 7;  // of numbers that are shown as they are
 
 // A cell as it is named on the command line; gradients have names of their own.
 std::string name_of_cell(const Trace& trace, const explain::CellReference& cell) {
@@ -35,7 +24,12 @@ std::string name_of_cell(const Trace& trace, const explain::CellReference& cell)
   return text + "]";
 }
 
-std::string signed_text(double value) { return (value < 0 ? "" : "+") + digits_of(value); }
+std::string digits_of(const Walk& walk, double value) {
+  return walk.catalogue.significant(value, kDigits);
+}
+std::string signed_text(const Walk& walk, double value) {
+  return (value < 0 ? "" : "+") + digits_of(walk, value);
+}
 
 // "encoder.0.self.head.0.query[3,1]" taken apart before the index.
 std::pair<std::string, std::string> taken_apart(const std::string& cell) {
@@ -73,15 +67,15 @@ std::string common_names(const Trace& trace, const std::vector<Term>& terms) {
 }
 
 // "0.5 · 3", or what kind of term it is.
-std::string term_text(const Catalogue& catalogue, const Term& term) {
+std::string term_text(const Walk& walk, const Term& term) {
   if (term.factors.size() < 2 && term.constant == 1) {
-    return catalogue.text("cell.term." + term.key);
+    return walk.catalogue.text("cell.term." + term.key);
   }
   std::string product;
   for (const explain::Factor& factor : term.factors) {
-    product += (product.empty() ? "" : " · ") + digits_of(factor.value);
+    product += (product.empty() ? "" : " · ") + digits_of(walk, factor.value);
   }
-  return term.constant == 1 ? product : product + " · " + digits_of(term.constant);
+  return term.constant == 1 ? product : product + " · " + digits_of(walk, term.constant);
 }
 
 // With a running sum where the terms are added.
@@ -99,11 +93,11 @@ void add_terms(const Walk& walk, const std::vector<Term>& terms, bool summed, Sh
   if (!common.empty()) step.paragraphs.push_back(common);
   for (size_t i = 0; i < std::min(terms.size(), kMostTerms); ++i) {
     const Term& term = terms[i];
-    add_line(term_text(walk.catalogue, term), signed_text(term.value), digits_of(term.running),
+    add_line(term_text(walk, term), signed_text(walk, term.value), digits_of(walk, term.running),
              factors_text(walk.trace, term, common.empty() ? CellPart::whole : CellPart::index));
   }
   if (terms.size() > kMostTerms) {
-    add_line("…", "", digits_of(terms.back().running),
+    add_line("…", "", digits_of(walk, terms.back().running),
              "(+" + std::to_string(terms.size() - kMostTerms) + ")");
   }
   step.tables.push_back(std::move(table));
@@ -148,11 +142,12 @@ void add_update(const Walk& walk, const explain::BackwardWalk& backward, ShownSt
   const Catalogue& catalogue = walk.catalogue;
   const explain::WeightUpdate& update = backward.update;
   const auto row = [&](const char* key, double value) {
-    return std::vector<std::string>{catalogue.text(std::string("label.") + key), digits_of(value)};
+    return std::vector<std::string>{catalogue.text(std::string("label.") + key),
+                                    digits_of(walk, value)};
   };
   const auto signed_row = [&](const char* key, double value) {
     return std::vector<std::string>{catalogue.text(std::string("label.") + key),
-                                    value == 0 ? digits_of(value) : signed_text(value)};
+                                    value == 0 ? digits_of(walk, value) : signed_text(walk, value)};
   };
   step.tables.push_back(
       {{row("gradient", backward.gradient), row("gradient_norm", update.gradient_norm),
@@ -171,6 +166,15 @@ void add_update(const Walk& walk, const explain::BackwardWalk& backward, ShownSt
                   {"gradient", backward.gradient},
                   {"new_value", update.new_value},
                   {"new_loss", backward.new_loss}};
+}
+
+// How the terms became the value. A quotient of one term has nothing to add up.
+std::string combination_key(const explain::CellTerms& cell) {
+  if (cell.combination == "quotient" && cell.terms.size() == 1) {
+    return cell.terms.front().key == "exponential" ? "cell.combination.quotient.exponential"
+                                                   : "cell.combination.quotient.one";
+  }
+  return "cell.combination." + cell.combination;
 }
 
 }  // namespace
@@ -227,22 +231,22 @@ ShownStep cell_step(const Walk& walk, const explain::CellTerms& cell) {
   const explain::TracedTensor& tensor = walk.trace.at(cell.cell.name);
   const std::string name = explain::cell_text(walk.trace, cell.cell);
   ShownStep step{.number = number_of(step_of(walk.trace, tensor)),
-                 .title = name + " = " + digits_of(cell.value),
+                 .title = name + " = " + digits_of(walk, cell.value),
                  .paragraphs = {catalogue.title(tensor) + ": " + catalogue.operation(tensor)}};
   if (!tensor.is_parameter()) {
     step.paragraphs.push_back(catalogue.formula(tensor));
   }
   step.numbers = {{"value", cell.value}, {"combined", cell.combined}};
-  step.paragraphs.push_back(catalogue.text("cell.combination." + cell.combination));
+  step.paragraphs.push_back(catalogue.text(combination_key(cell)));
   if (cell.combination == "nothing") return step;
   add_terms(walk, cell.terms, cell.adds_up(), step);
   ShownTable others;
   for (const explain::Ingredient& ingredient : cell.ingredients) {
     others.lines.push_back({catalogue.text("cell.ingredient." + ingredient.key),
-                            digits_of(ingredient.value),
+                            digits_of(walk, ingredient.value),
                             ingredient.cell ? name_of_cell(walk.trace, *ingredient.cell) : ""});
   }
-  others.lines.push_back({catalogue.text("label.combined"), digits_of(cell.combined), ""});
+  others.lines.push_back({catalogue.text("label.combined"), digits_of(walk, cell.combined), ""});
   step.tables.push_back(std::move(others));
   const std::vector<explain::CellReference> cells = cell.cells();
   if (!cells.empty()) {

@@ -53,6 +53,9 @@ TEST_F(FirstMinute, speaks_four_languages) {
     const std::string first_line = shown.output.substr(0, shown.output.find('\n'));
     EXPECT_TRUE(run({"--lang", language}).output.starts_with(first_line)) << first_line;
     EXPECT_NE(shown.output.find(words), std::string::npos) << shown.output;
+    for (const char* english : {"Training", "Loss", "Step", "Head", "Share", "Go on"}) {
+      EXPECT_EQ(shown.output.find(english), std::string::npos) << english << " in " << language;
+    }
     EXPECT_NE(folder_.get("cache/headlight/walk.html").find("\"language\":\"" + language + "\""),
               std::string::npos);
   }

@@ -79,10 +79,12 @@ TEST(Lesson, steps_has_the_numbers_of_the_tutorial) {
 TEST(Lesson, steps_prints_them_and_its_three_weighted_vectors) {
   const ProgramRun run = run_program({"lesson", "steps"});
   EXPECT_EQ(run.code, 0);
-  for (const char* line : {"1.9366  6.6831  1.5951", "0.0634  0.1268  0.1901",
-                           "0.9366  3.7465  0.0000", "0.9366  2.8099  1.4049", "Ders: "}) {
+  for (const char* line : {"1,9366  6,6831  1,5951", "0,0634  0,1268  0,1901",
+                           "0,9366  3,7465  0,0000", "0,9366  2,8099  1,4049", "Ders: "}) {
     EXPECT_NE(run.output.find(line), std::string::npos) << line;
   }
+  const ProgramRun english = run_program({"lesson", "steps", "--lang", "en"});
+  EXPECT_NE(english.output.find("1.9366  6.6831  1.5951"), std::string::npos);
 }
 
 TEST(Lesson, d2l_has_its_shape_and_weights_of_exactly_a_third_and_a_half) {
@@ -172,6 +174,10 @@ TEST(Lesson, speaks_its_own_language_and_the_others_within_80_columns) {
       const ProgramRun run = run_program({"lesson", name, "--lang", language});
       ASSERT_EQ(run.code, 0) << name << run.errors;
       EXPECT_EQ(run.output.find('{'), std::string::npos) << name << " " << language;
+      const bool comma = *language == 't' || *language == 'a';
+      EXPECT_FALSE(
+          std::regex_search(run.output, std::regex(comma ? "[0-9]\\.[0-9]" : "[0-9],[0-9]")))
+          << name << " " << language << " has both decimal signs";
       EXPECT_EQ(run.output.find('\033'), std::string::npos);
       for (size_t begin = 0; begin < run.output.size();) {
         const size_t end = run.output.find('\n', begin);

@@ -268,7 +268,49 @@ function checkAnswers() {
   expect(asked("encoder.0.self.row_sum").includes(wordsOf("label.running")), "a sum has no running sum");
   state.lang = "tr";
   expect(prose(9.5e-7, 2) === "9,5e-7", `${prose(9.5e-7, 2)} in Turkish`);
+  expect(percent(0.6) === "%60", `${percent(0.6)} in Turkish`);
   state.lang = "en";
+  const combined = (name) => {
+    askWhy({ name, index: run().find(name).shape.map(() => 0) });
+    return drawer.textContent;
+  };
+  expect(combined("encoder.0.self.weights").includes(text("cell.combination.quotient.exponential")), "a weight is said to be a sum of terms");
+  expect(combined("encoder.0.norm_1.normalized").includes(text("cell.combination.quotient")), "a normalized number is not a quotient");
+}
+
+// What is drawn is what the text speaks of.
+function checkHeadsText() {
+  for (const lines of [true, false]) {
+    state.lines = lines;
+    redraw();
+    const said = document.querySelector("#heads .text").textContent;
+    expect(said === text(lines ? "heads.lines" : "heads.text"), `${lines ? "lines" : "heat maps"}: ${said}`);
+    expect((document.querySelector("#heads .head svg") !== null) === lines, "the other drawing is shown");
+  }
+  state.lines = true;
+  redraw();
+}
+
+// Numbers have the decimal sign of the language everywhere: in cells, answers, prose, on the curve and in what the pointer shows.
+function checkDecimals() {
+  for (const lang of Object.keys(data.texts)) {
+    state.lang = lang;
+    redraw();
+    for (const one of document.querySelectorAll("details")) { one.open = true; one.fill?.(); }
+    const answers = ["probabilities", "encoder.0.self.weights", "encoder.0.self.row_max", "encoder.0.norm_1.deviation", "encoder.positions"].map((name) => {
+      askWhy({ name, index: run().find(name).shape.map(() => 0) });
+      return drawer.textContent;
+    });
+    const titles = [...document.querySelectorAll("td[title], .measure[title], path title")].map((one) => one.getAttribute("title") ?? one.textContent);
+    const seen = [walk.textContent, ...answers, ...titles].join("\n").replace(data.version, "").replace(/\[[\d,]*\]/g, "");
+    const sign = data.texts[lang]["language.decimal"];
+    const other = (sign === "," ? /.{12}\d\.\d.{6}/ : /.{12}\d,\d.{6}/).exec(seen);
+    expect(!other, `${lang}: ${other?.[0]}`);
+    expect(sign === "," ? /\d,\d/.test(seen) : /\d\.\d/.test(seen), `${lang} has no decimals`);
+  }
+  state.lang = "en";
+  closeWhy();
+  redraw();
 }
 
 // The variants that the command line asks for are there before anything is pressed.
@@ -290,6 +332,8 @@ try {
   redraw();
   checkAsked();
   checkAnswers();
+  checkHeadsText();
+  checkDecimals();
   checkFormulas();
   checkKeys();
   checkWhyKey();

@@ -77,7 +77,7 @@ TEST_P(Language, spells_terms_with_their_own_letters) {
   });
 }
 
-TEST_P(Language, writes_numbers_in_prose_as_it_does) {
+TEST_P(Language, writes_numbers_as_it_does) {
   const bool comma = catalogue().text("language.decimal") == ",";
   EXPECT_EQ(catalogue().number(0.125, 3), comma ? "0,125" : "0.125");
   EXPECT_EQ(catalogue().number(-INFINITY, 3), "−∞");
@@ -85,6 +85,9 @@ TEST_P(Language, writes_numbers_in_prose_as_it_does) {
   EXPECT_EQ(catalogue().number(1e-5, 4), "1e-05");
   EXPECT_EQ(catalogue().number(-9.53674e-7, 4), comma ? "-9,537e-07" : "-9.537e-07");
   EXPECT_EQ(catalogue().number(6e-5, 4), comma ? "0,0001" : "0.0001");
+  EXPECT_EQ(catalogue().significant(-34.374634, 7), comma ? "-34,37463" : "-34.37463");
+  EXPECT_EQ(catalogue().significant(-0.0, 7), "0");
+  EXPECT_EQ(catalogue().significant(INFINITY, 7), "∞");
   for_texts(catalogue(), [&](const std::string& key, const std::string& text) {
     EXPECT_EQ(has_number_with(text, comma ? '.' : ','), false) << key << ": " << text;
   });

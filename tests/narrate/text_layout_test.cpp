@@ -54,6 +54,14 @@ TEST(DrawMatrix, takes_fewer_digits_then_fewer_columns) {
   EXPECT_LE(widest(cut.text), 40);
 }
 
+TEST(DrawMatrix, has_the_decimal_sign_of_its_style) {
+  const Tensor matrix = Tensor::of({1, 2}, {0.5F, -0.00001F});
+  const std::string text = draw_matrix({.decimal = ","}, matrix, {}).text;
+  EXPECT_NE(text.find("0,5000"), std::string::npos) << text;
+  EXPECT_NE(text.find(" 0,0000"), std::string::npos) << text;
+  EXPECT_EQ(text.find('.'), std::string::npos) << text;
+}
+
 TEST(DrawMatrix, writes_what_the_mask_hides_and_colours_only_when_asked) {
   const Tensor matrix = Tensor::of({1, 2}, {-std::numeric_limits<float>::infinity(), 1.5F});
   EXPECT_NE(draw_matrix({}, matrix, {}).text.find("−∞"), std::string::npos);

@@ -33,10 +33,13 @@ std::string lesson_text(const TextStyle& style, const Catalogue& catalogue, cons
     text = bold(style, catalogue.text("lesson.of", {{"title", catalogue.text(key + ".title")}})) +
            "\n\n" + wrapped(catalogue.text(key + ".intro"), style.width) + "\n";
   }
+  int before = 0;
   for (const ShownStep& step : steps) {
+    const char* name = step.number == before ? "lesson.step_continued" : "lesson.step";
     const std::string heading =
-        catalogue.text("lesson.step", {{"step", std::to_string(step.number)}}) + ": " + step.title;
+        catalogue.text(name, {{"step", std::to_string(step.number)}}) + ": " + step.title;
     text += step_text(style, catalogue, heading, step);
+    before = step.number;
   }
   return text;
 }

@@ -46,14 +46,10 @@ ShownStep identity_heads(LessonOptions& options) {
   return step;
 }
 
-double cosine_of(const recipes::WorkedModel& worked, const std::string& first,
-                 const std::string& second) {
-  const Tensor table = worked.model->state().at("shared.weight");
-  const auto row = [&](const std::string& word) {
-    return table.data<float>() + worked.tokenizer.encode(word).front() * table.size(1);
-  };
-  const float* a = row(first);
-  const float* b = row(second);
+// Of the vectors of two words in a table of embeddings.
+double cosine_of(const Tensor& table, int64_t first, int64_t second) {
+  const float* a = table.data<float>() + first * table.size(1);
+  const float* b = table.data<float>() + second * table.size(1);
   double product = 0, length_a = 0, length_b = 0;
   for (int64_t i = 0; i < table.size(1); ++i) {
     product += static_cast<double>(a[i]) * b[i];
@@ -61,6 +57,27 @@ double cosine_of(const recipes::WorkedModel& worked, const std::string& first,
     length_b += static_cast<double>(b[i]) * b[i];
   }
   return product / std::sqrt(length_a * length_b);
+}
+
+// Two words whose vectors training has brought closer together than any others.
+struct ClosestWords {
+  std::string first;
+  std::string second;
+  double before = 0;
+  double after = 0;
+};
+ClosestWords brought_closest(const std::vector<std::string>& words, const Tensor& before,
+                             const Tensor& after) {
+  ClosestWords found;
+  for (size_t i = 0; i < words.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (words[i].starts_with('<') || words[j].starts_with('<')) continue;  // no words
+      const auto [a, b] = std::pair(static_cast<int64_t>(j), static_cast<int64_t>(i));
+      const ClosestWords pair{words[j], words[i], cosine_of(before, a, b), cosine_of(after, a, b)};
+      if (pair.after - pair.before > found.after - found.before) found = pair;
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -89,24 +106,35 @@ std::vector<ShownStep> transformer_lesson(LessonOptions& options) {
   ShownStep& learned = steps.emplace_back(lesson_step(options, "transformer", Step::learning));
   const std::string before =
       recipes::continuation_of(options.threads, *worked.model, worked.tokenizer, pair.source);
-  const double far = cosine_of(worked, "win", "die");
+  const auto embeddings = [&] { return worked.model->state().at("shared.weight"); };
+  const auto cosine = [&](const char* first, const char* second) {
+    return cosine_of(embeddings(), worked.tokenizer.encode(first).front(),
+                     worked.tokenizer.encode(second).front());
+  };
+  const double far = cosine("win", "die");
+  const Tensor table = embeddings();
+  const Tensor untrained =
+      Tensor::of(table.shape(),
+                 std::vector<float>(table.data<float>(), table.data<float>() + table.elements()));
   const recipes::WorkedTraining training = recipes::train_worked_model(options.threads, worked);
   const std::string after =
       recipes::continuation_of(options.threads, *worked.model, worked.tokenizer, pair.source);
-  const double near = cosine_of(worked, "win", "die");
+  const ClosestWords closest = brought_closest(trace.input().vocabulary, untrained, embeddings());
   learned.afterwards = {catalogue.text("first.random", {{"words", before}}),
                         trained_text(catalogue, training),
                         catalogue.text("first.trained", {{"words", after}})};
   learned.numbers = {{"loss_before", training.losses.front()},
                      {"loss_after", training.losses.back()},
                      {"cosine_before", far},
-                     {"cosine_after", near}};
-  if (near > far) {
-    learned.afterwards.push_back(
-        catalogue.text("lesson.transformer.closer", {{"first", "win"},
-                                                     {"second", "die"},
-                                                     {"before", catalogue.number(far, 4)},
-                                                     {"after", catalogue.number(near, 4)}}));
+                     {"cosine_after", cosine("win", "die")},
+                     {"closest_before", closest.before},
+                     {"closest_after", closest.after}};
+  if (closest.after > closest.before) {
+    learned.afterwards.push_back(catalogue.text("lesson.transformer.closer",
+                                                {{"first", closest.first},
+                                                 {"second", closest.second},
+                                                 {"before", catalogue.number(closest.before, 4)},
+                                                 {"after", catalogue.number(closest.after, 4)}}));
   }
   return steps;
 }

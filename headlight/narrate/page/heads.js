@@ -6,7 +6,7 @@ function headsCard() {
   if (attentions.length === 0) return undefined;
   const made = element("section", { class: "card", id: "heads", tabindex: "-1" });
   const redrawHeads = () => fill(made,
-    element("h2", {}, text("heads.title")), element("p", { class: "text" }, text("heads.text")), firstShownText(),
+    element("h2", {}, text("heads.title")), element("p", { class: "text" }, text(attentions.some(drawnAsLines) ? "heads.lines" : "heads.text")), firstShownText(),
     element("dl", { class: "rules" }, ["share", "entropy", "distance"].map((key) => [element("dt", {}, text(`label.${key}`)), element("dd", {}, text(`heads.${key}`))])),
     element("div", { class: "picks" }, choice(text("heads.title"), [{ label: text("page.lines"), value: true }, { label: text("term.heat_map"), value: false }], state.lines,
       (lines) => { state.lines = lines; redrawHeads(); })),
@@ -28,22 +28,22 @@ function headsOf(tensor) {
     tensor.values ? element("div", { class: "heads" }, heads.map((head) => headFigure(tensor, place, head))) : leftOut(tensor)];
 }
 
+function drawnAsLines(tensor) { return state.lines && tensor.shape[2] <= mostLineTokens && tensor.shape[3] <= mostLineTokens; }
 function headFigure(tensor, place, head) {
   const measured = run().heads.find((one) => one.place === place && one.head === head);
-  const few = tensor.shape[2] <= mostLineTokens && tensor.shape[3] <= mostLineTokens;
   return element("div", { class: headAt(place) === head ? "head chosen" : "head", "data-head": head },
     element("div", { class: "top" }, button(text("place.head", { head }), { click: () => chooseHead(place, head), title: `${place}.${head}` }), measured && roleBadge(measured),
       measured && element("span", { class: "measure", title: text("heads.difference", { difference: number(measured.output_difference, prose) }) },
         text("label.entropy"), " ", number(measured.entropy, (x) => prose(x, 3)), " · ", text("label.distance"), " ", number(measured.mean_distance, (x) => prose(x, 3)),
         " · |A·V−O| ", number(measured.output_difference, (x) => prose(x, 1)))),
-    state.lines && few ? lines(tensor, head) : canvas(matrixOf(tensor, { head }), 240));
+    drawnAsLines(tensor) ? lines(tensor, head) : canvas(matrixOf(tensor, { head }), 240));
 }
 
 // "one token: thrones 97%".
 function roleBadge(measured) {
   const token = measured.key === null ? undefined : run().labels(run().attentionAt(measured.place).axes[3])[measured.key];
   return element("span", { class: "badge", title: text(`role.${measured.role}.text`) }, text(`role.${measured.role}`), token !== undefined && [": ", element("b", {}, token)],
-    ` ${Math.round(100 * measured.measure)}%`);
+    " ", percent(measured.measure));
 }
 
 function lines(tensor, head) {
@@ -63,7 +63,7 @@ function lines(tensor, head) {
   const show = (row) => {
     made.classList.toggle("on", row >= 0);
     for (const path of made.querySelectorAll("path, text.from")) path.classList.toggle("on", Number(path.dataset.i) === row);
-    shares.forEach((share, j) => { share.textContent = row >= 0 && weight(row, j) >= 0.005 ? `${Math.round(100 * weight(row, j))}%` : ""; });
+    shares.forEach((share, j) => { share.textContent = row >= 0 && weight(row, j) >= 0.005 ? percent(weight(row, j)) : ""; });
   };
   from.forEach((label, i) => made.append(drawing("text", { class: "from", "data-i": i, x: left - 6, y: y(i), "text-anchor": "end", tabindex: "0",
     pointerenter: () => show(i), pointerleave: () => show(-1), focus: () => show(i), blur: () => show(-1) }, clipped(label))));

@@ -55,10 +55,10 @@ function addGradients(walk) {
 
 function updates(update) {
   const lines = [
-    ["clip", () => `‖g‖ = ${long(update.gradient_norm)}${update.clip_limit > 0 ? `, c = ${long(update.clip_limit)}` : ""}, g = ${long(update.clipped_gradient)}`],
-    ["moments", () => `m = ${long(update.first_moment)}, v = ${long(update.second_moment)}`],
-    ["corrected", () => `m̂ = ${long(update.first_corrected)}, v̂ = ${long(update.second_corrected)}`],
-    ["change", () => `η = ${long(update.learning_rate)}, Δw = ${long(update.change)}${update.decay !== 0 ? ` + ${bracketed(update.decay)}` : ""}`],
+    ["clip", () => `‖g‖ = ${long(update.gradient_norm)}${update.clip_limit > 0 ? `${between()}c = ${long(update.clip_limit)}` : ""}${between()}g = ${long(update.clipped_gradient)}`],
+    ["moments", () => `m = ${long(update.first_moment)}${between()}v = ${long(update.second_moment)}`],
+    ["corrected", () => `m̂ = ${long(update.first_corrected)}${between()}v̂ = ${long(update.second_corrected)}`],
+    ["change", () => `η = ${long(update.learning_rate)}${between()}Δw = ${long(update.change)}${update.decay !== 0 ? ` + ${bracketed(update.decay)}` : ""}`],
   ];
   return element("div", {}, lines.map(([key, numbers]) => element("div", { class: "step" }, wayBack(key, {}, key), element("p", { class: "filled" }, told(numbers)))));
 }

@@ -98,7 +98,7 @@ function positionWord(row) {
   const right = run().targets[row];
   const own = row > run().tokens.length - run().written - 1;
   const verdict = !best || right < 0 ? "" : best[0] === right ? "right" : "wrong";
-  return button([element("small", {}, run().tokens[row]), best && [vocabularyLabels[best[0]] ?? String(best[0]), element("small", {}, `${Math.round(100 * best[1])}%`)]],
+  return button([element("small", {}, run().tokens[row]), best && [vocabularyLabels[best[0]] ?? String(best[0]), element("small", {}, percent(best[1]))]],
     { class: `word ${verdict} ${own ? "own" : ""}`, "data-position": row, "aria-pressed": String(row === position()), title: own ? text("page.written") : text("page.position"),
       click: () => choosePosition(row) });
 }

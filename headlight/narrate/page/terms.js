@@ -85,7 +85,7 @@ class Explanation {
   // The last step with its numbers, where it is more than a sum.
   filled() {
     if (!this.way || this.way.key === "sum" || this.way.key === "hidden") return undefined;
-    if (this.way.value[0] === "largest") return `max(${this.terms.slice(0, 12).map((term) => short(term.value)).join(", ")}${this.terms.length > 12 ? ", …" : ""})`;
+    if (this.way.value[0] === "largest") return `max(${this.terms.slice(0, 12).map((term) => short(term.value)).join(between())}${this.terms.length > 12 ? `${between()}…` : ""})`;
     return this.written(this.way.shown ?? this.way.value);
   }
   written(expression, inside = false) {
@@ -96,7 +96,7 @@ class Explanation {
     if (kind === "function") return `${this.attribute(a)}(${this.written(b)})`;
     if (kind === "sqrt") return `√(${this.written(a)})`;
     if (kind in signs) return wrap(`${this.written(a, signs[kind].binds)} ${signs[kind].sign} ${this.written(b, true)}`);
-    if (kind in functions) return `${kind}(${expression.slice(1).map((one) => this.written(one)).join(", ")})`;
+    if (kind in functions) return `${kind}(${expression.slice(1).map((one) => this.written(one)).join(between())})`;
     const value = this.evaluate(expression);
     return inside && value < 0 ? `(${long(value)})` : long(value);
   }

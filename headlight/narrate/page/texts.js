@@ -76,7 +76,11 @@ function textByEnd(prefix, name) {
   return name;
 }
 
-// Numbers of the data: the same in every language.
+// Numbers that are read have the language's decimal sign, wherever they stand.
+function localized(digits) { return digits.replace(".", wordsOf("language.decimal")); }
+// What stands between numbers of a list, so that 0,5 and 0,25 are not read as one.
+function between() { return wordsOf("language.decimal") === "," ? "; " : ", "; }
+function percent(share) { return text("language.percent", { number: Math.round(100 * share) }); }
 function special(x) {
   if (x === undefined) return "?";
   if (Number.isNaN(x)) return "NaN";
@@ -93,12 +97,13 @@ function long(x) {
   if (!Number.isFinite(x)) return special(x);
   return signed(String(Number(Math.abs(x).toPrecision(7))), x);
 }
-function decimals(x, digits) { return x.toFixed(digits); }
-function signed(digits, x) { return (x < 0 ? "−" : "") + digits; }
-// Numbers in prose follow the language; small ones are written as 1e-5.
+function decimals(x, digits) { return signed(Math.abs(x).toFixed(digits), x); }
+function signed(digits, x) { return (x < 0 ? "−" : "") + localized(digits); }
+// Numbers in prose; small ones are written as 1e-5.
 function prose(x, digits = 4) {
-  const notation = x !== 0 && Math.abs(x) < 1e-4 ? "scientific" : "standard";
-  return x.toLocaleString(state.lang, { maximumSignificantDigits: digits, notation }).replace("E", "e");
+  if (!Number.isFinite(x)) return special(x);
+  const size = Number(Math.abs(x).toPrecision(digits));
+  return signed(size !== 0 && size < 1e-4 ? size.toExponential() : String(size), x);
 }
 
 // The same where it is shown.

@@ -154,10 +154,16 @@ function reasons(explanation) {
     explanation.terms.length > 0 && termTable(explanation.terms, explanation.combination !== "maximum"),
     explanation.ingredients.length > 0 && element("dl", { class: "ingredients" }, explanation.ingredients.map((one) => [
       element("dt", {}, text(`cell.ingredient.${one.key}`)), element("dd", {}, one.cell ? factorButton(one) : number(one.value))])),
-    element("p", { class: "where" }, text(`cell.combination.${explanation.combination}`)),
+    element("p", { class: "where" }, text(combinationKey(explanation))),
     explanation.filled() && element("p", { class: "filled" }, filled, " = ", number(explanation.combined)),
     explanation.combination !== "nothing" && check(explanation),
   ];
+}
+
+// A quotient of one term has nothing to add up.
+function combinationKey({ combination, terms }) {
+  if (combination !== "quotient" || terms.length !== 1) return `cell.combination.${combination}`;
+  return terms[0].key === "exponential" ? "cell.combination.quotient.exponential" : "cell.combination.quotient.one";
 }
 
 function termTable(terms, summed = true) {
@@ -192,7 +198,7 @@ function check(explanation) {
   return element("dl", { class: "check" },
     element("dt", {}, text("page.engine")), element("dd", {}, number(explanation.value)),
     element("dt", {}, text("page.from_terms")), element("dd", {}, number(explanation.combined)),
-    element("dt", {}, text("page.difference")), element("dd", { class: "ok" }, same ? "0" : difference.toExponential(1)));
+    element("dt", {}, text("page.difference")), element("dd", { class: "ok" }, same ? "0" : number(difference, (x) => localized(x.toExponential(1)))));
 }
 
 function figureOf(name) { return document.querySelector(`.figure [data-name="${CSS.escape(name)}"], .figure[data-name="${CSS.escape(name)}"]`); }
