@@ -1,5 +1,6 @@
 // `headlight evaluate`: how good a model is on data.
 #include "apps/cli/program/program.h"
+#include "apps/cli/program/terminal.h"
 #include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
@@ -43,6 +44,27 @@ void settle_evaluation(Arguments& arguments) {
   recipes::read_search_options(arguments);  // wrong numbers are told before a model is read
 }
 
+// What a fact is called; how right the cases of one kind are is "exact_match_tr".
+std::string fact_label(const narrate::Catalogue& catalogue, const std::string& name) {
+  constexpr std::string_view kOfKind = "exact_match_";
+  if (name.starts_with(kOfKind)) {
+    return catalogue.text("evaluate.exact_match_of_kind", {{"kind", name.substr(kOfKind.size())}});
+  }
+  return catalogue.text("evaluate." + name);
+}
+
+std::string evaluation_text(const narrate::Catalogue& catalogue, const io::Json::Object& facts) {
+  std::string text;
+  for (const auto& [name, value] : facts) {
+    const std::string number =
+        value.integer()
+            ? io::json_text(value)
+            : narrate::with_decimal(fixed_text(*value.number(), 4), catalogue.decimal());
+    text += narrate::padded(fact_label(catalogue, name), 18) + number + "\n";
+  }
+  return text;
+}
+
 void run_evaluate(Session& session) {
   Arguments& arguments = session.arguments;
   settle_evaluation(arguments);
@@ -63,12 +85,7 @@ void run_evaluate(Session& session) {
     session.output.write(io::json_text(facts) + "\n");
     return;
   }
-  for (const auto& [name, value] : facts) {
-    std::string line = name;
-    line.resize(18, ' ');
-    session.output.write(
-        line + (value.integer() ? io::json_text(value) : fixed_text(*value.number(), 4)) + "\n");
-  }
+  session.output.write(evaluation_text(narrate::Catalogue::of(chosen_language(arguments)), facts));
 }
 
 }  // namespace

@@ -3,11 +3,15 @@
 #include <map>
 
 #include "apps/cli/program/program.h"
+#include "apps/cli/program/terminal.h"
 #include "headlight/io/io.h"
 #include "headlight/recipes/recipes.h"
+#include "headlight/text/text.h"
 
 namespace headlight::cli {
 namespace {
+
+using narrate::Catalogue;
 
 constexpr std::string_view kInfoExamples =
     R"(  headlight info
@@ -19,7 +23,8 @@ constexpr std::string_view kInfoExamples =
 )";
 
 // "decoder.self: 2 layers of 4 heads", by kind of attention.
-std::string attention_lines(const recipes::ModelInformation& information) {
+std::string attention_lines(const Catalogue& catalogue,
+                            const recipes::ModelInformation& information) {
   std::map<std::string, std::vector<int64_t>> kinds;
   for (const auto& [place, heads] : information.attentions) {
     const size_t first = place.find('.');
@@ -29,28 +34,40 @@ std::string attention_lines(const recipes::ModelInformation& information) {
   std::string lines;
   for (const auto& [kind, heads] : kinds) {
     const auto [fewest, most] = std::minmax_element(heads.begin(), heads.end());
-    lines += "  " + kind + ": " + std::to_string(heads.size()) + " layers of " +
-             std::to_string(*fewest) + (*fewest == *most ? "" : " to " + std::to_string(*most)) +
-             " heads\n";
+    const std::string count =
+        *fewest == *most ? std::to_string(*fewest)
+                         : catalogue.text("info.range", {{"fewest", std::to_string(*fewest)},
+                                                         {"most", std::to_string(*most)}});
+    lines += "  " + kind + ": " +
+             catalogue.text("info.layers",
+                            {{"layers", std::to_string(heads.size())}, {"heads", count}}) +
+             "\n";
   }
   return lines;
 }
 
-std::string text_of(const recipes::ModelInformation& information) {
-  std::string text;
-  const auto line = [&text](std::string name, const std::string& value) {
-    name.resize(12, ' ');
-    text += name + value + "\n";
+std::string text_of(const Catalogue& catalogue, const recipes::ModelInformation& information) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  const auto add = [&](const char* key, const std::string& value) {
+    facts.emplace_back(catalogue.text(key), value);
   };
-  line("model", information.type);
-  line("parameters", std::to_string(information.parameters));
+  add("info.model", information.type);
+  add("info.parameters", std::to_string(information.parameters));
   if (information.source_vocab_size != information.vocab_size) {
-    line("source ids", std::to_string(information.source_vocab_size));
+    add("info.source_ids", std::to_string(information.source_vocab_size));
   }
-  line("ids", std::to_string(information.vocab_size));
-  line("context", std::to_string(information.context_length));
-  line("tokenizer", information.tokenizer.empty() ? "none" : information.tokenizer);
-  text += "attention\n" + attention_lines(information) + "configuration\n";
+  add("info.ids", std::to_string(information.vocab_size));
+  add("info.context", std::to_string(information.context_length));
+  add("info.tokenizer",
+      information.tokenizer.empty() ? catalogue.text("info.none") : information.tokenizer);
+  int64_t width = 12;
+  for (const auto& [label, _] : facts) width = std::max(width, text::columns(label) + 2);
+  std::string text;
+  for (const auto& [label, value] : facts) {
+    text += narrate::padded(label, width) + value + "\n";
+  }
+  text += catalogue.text("info.attention") + "\n" + attention_lines(catalogue, information) +
+          catalogue.text("info.configuration") + "\n";
   for (const auto& [key, value] : *information.config.object()) {
     text += "  " + key + ": " + io::json_text(value) + "\n";
   }
@@ -76,8 +93,9 @@ void run_info(Session& session) {
   }
   const recipes::ModelInformation information =
       recipes::information_on(session.files, load_model(session));
-  session.output.write(session.json ? io::json_text(recipes::information_json(information)) + "\n"
-                                    : text_of(information));
+  session.output.write(
+      session.json ? io::json_text(recipes::information_json(information)) + "\n"
+                   : text_of(Catalogue::of(chosen_language(session.arguments)), information));
 }
 
 }  // namespace

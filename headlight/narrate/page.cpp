@@ -100,10 +100,14 @@ std::string backward_text(const Trace& trace, const explain::BackwardWalk* found
 
 // Lessons and what only a terminal says are not shown.
 bool is_on_pages(std::string_view key) {
+  constexpr std::array<std::string_view, 6> kElsewhere = {"lesson.",   "first.", "train.",
+                                                          "evaluate.", "bench.", "info."};
   constexpr std::array<std::string_view, 4> kMessages = {
       "message.absent", "message.says", "message.before_training", "message.after_training"};
   if (key.starts_with("message.")) return std::ranges::find(kMessages, key) != kMessages.end();
-  return !key.starts_with("lesson.") && !key.starts_with("first.") && key != "language.order";
+  return key != "language.order" && std::ranges::none_of(kElsewhere, [&](std::string_view one) {
+           return key.starts_with(one);
+         });
 }
 
 // Whether a run has something that `word` is a form or an end of: "ffn.hidden" of the formula

@@ -42,5 +42,15 @@ TEST(Bench, prints_a_table_of_what_was_asked_for) {
   EXPECT_EQ(run.output.find("matmul"), std::string::npos) << run.output;
 }
 
+TEST(Bench, prints_its_table_in_the_language_asked_for) {
+  const ProgramRun run =
+      run_program({"bench", "--quick", "--only", "attention-causal-64x32x128x4", "--lang", "tr"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  EXPECT_NE(run.output.find("ortanca ms"), std::string::npos) << run.output;
+  const std::string row = run.output.substr(run.output.find("attention-causal-64x32x128x4 "));
+  EXPECT_NE(row.find("%"), std::string::npos) << row;
+  EXPECT_EQ(row.find('.'), std::string::npos) << row;
+}
+
 }  // namespace
 }  // namespace headlight::test

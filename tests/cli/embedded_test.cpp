@@ -2,6 +2,8 @@
 // command gives them again.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "headlight/io/io.h"
 #include "headlight/kernels/kernels.h"
 #include "tests/base/temporary_folder.h"
@@ -32,6 +34,17 @@ TEST(Embedded, models_are_described_like_folders) {
   const io::Json document = io::parse_json(run.output, "info");
   EXPECT_EQ(*document.find("model_type")->text(), "headlight-seq2seq");
   EXPECT_EQ(*document.find("tokenizer")->text(), "tokenizer.json");
+}
+
+TEST(Embedded, models_are_described_in_the_language_asked_for) {
+  const std::string english = run_program({"info", "thrones"}).output;
+  EXPECT_NE(english.find("parameters  "), std::string::npos) << english;
+  EXPECT_NE(english.find(" layers of "), std::string::npos) << english;
+  const std::string korean = run_program({"info", "thrones", "--lang", "ko"}).output;
+  EXPECT_NE(korean.find("파라미터"), std::string::npos) << korean;
+  EXPECT_EQ(korean.find("parameters"), std::string::npos) << korean;
+  EXPECT_EQ(std::count(korean.begin(), korean.end(), '\n'),
+            std::count(english.begin(), english.end(), '\n'));
 }
 
 TEST(Embedded, thrones_continues_its_three_sentences) {

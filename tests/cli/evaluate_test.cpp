@@ -1,6 +1,7 @@
 // `headlight evaluate`: losses and scores of trained models, and what is wrong.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/cli/model_folders.h"
@@ -94,6 +95,18 @@ TEST_F(Evaluation, is_printed_for_people_too) {
   EXPECT_EQ(run.code, 0);
   EXPECT_NE(run.output.find("loss"), std::string::npos);
   EXPECT_NE(run.output.find("perplexity"), std::string::npos);
+}
+
+TEST_F(Evaluation, is_printed_in_the_language_asked_for) {
+  const Words words = {"evaluate", *folder_ / "lm", "--data", *folder_ / "valid.txt"};
+  const std::string english = run_program(words).output;
+  const std::string turkish = run_program(words + Words{"--lang", "tr"}).output;
+  EXPECT_NE(turkish.find("kayıp             "), std::string::npos) << turkish;
+  EXPECT_NE(turkish.find(','), std::string::npos) << turkish;
+  EXPECT_EQ(turkish.find('.'), std::string::npos) << turkish;
+  EXPECT_EQ(turkish.find("loss"), std::string::npos) << turkish;
+  EXPECT_EQ(std::count(turkish.begin(), turkish.end(), '\n'),
+            std::count(english.begin(), english.end(), '\n'));
 }
 
 TEST_F(Evaluation, that_cannot_be_says_why) {

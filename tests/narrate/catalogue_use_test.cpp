@@ -62,7 +62,8 @@ std::vector<std::string> sources() {
   std::vector<std::string> all;
   for (const char* folder :
        {"/headlight/narrate", "/headlight/narrate/lessons", "/headlight/narrate/page",
-        "/headlight/explain", "/headlight/explain/operations", "/headlight/nn"}) {
+        "/headlight/explain", "/headlight/explain/operations", "/headlight/nn",
+        "/headlight/recipes", "/apps/cli", "/apps/cli/bench"}) {
     for (const auto& entry :
          std::filesystem::directory_iterator(std::string(HEADLIGHT_SOURCE_DIR) + folder)) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".js") continue;
@@ -93,15 +94,15 @@ bool is_mentioned(const std::vector<std::string>& files, const std::string& key)
   return false;
 }
 
-// What lessons and steps are made of has a title and a text by number; slips and the tensors of
-// lessons are named in lists.
+// What lessons and steps are made of has a title and a text by number; slips, the tensors of
+// lessons and the facts of an evaluation are named in lists.
 bool is_listed(const std::vector<std::string>& files, const std::string& key) {
   const std::vector<std::string> parts = test::parts_of(key, '.');
   if (parts[0] == "step" || parts[0] == "lesson") {
     const std::set<std::string> ends = {"title", "text", "note", "intro"};
     return ends.contains(parts.back());
   }
-  return (parts[0] == "slip" || parts[0] == "tensor") &&
+  return (parts[0] == "slip" || parts[0] == "tensor" || parts[0] == "evaluate") &&
          std::any_of(files.begin(), files.end(),
                      [&](const auto& file) { return has_quoted(file, parts[1]); });
 }

@@ -38,9 +38,9 @@ class Screens : public NarrateTest {
   std::vector<std::string> screens(const std::string& language) {
     std::vector<std::string> all = {explained({.target = kContinuation, .language = language}),
                                     explained({.target = kContinuation,
+                                               .train = true,
                                                .language = language,
                                                .cell = "encoder.layers.0.fc1.weight[3,2]",
-                                               .train = true,
                                                .backward = true}),
                                     first_minute(language)};
     for (const char* name : {"steps", "d2l", "transformer"}) all.push_back(lesson(name, language));

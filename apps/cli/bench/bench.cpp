@@ -10,8 +10,10 @@
 #include "apps/cli/bench/work.h"
 #include "apps/cli/program/arguments.h"
 #include "apps/cli/program/program.h"
+#include "apps/cli/program/terminal.h"
 #include "headlight/io/io.h"
 #include "headlight/recipes/recipes.h"
+#include "headlight/text/text.h"
 
 namespace headlight::cli {
 namespace {
@@ -149,30 +151,37 @@ std::string cpu_model() {
   return "unknown";
 }
 
-std::string table(const Limits& limits, const std::vector<Measured>& all, int threads) {
-  std::string text = "machine  " + cpu_model() + ", " + std::to_string(threads) + " threads, " +
-                     kernels::simd_target() + ", headlight " HEADLIGHT_VERSION "\n";
-  text += "limit    " + fixed_text(limits.operations / 1e9, 1) + " GFLOP/s multiply-add, " +
-          fixed_text(limits.bytes / 1e9, 1) + " GB/s read\n";
-  if (all.empty()) return text;
-  const auto add_row = [&text](std::initializer_list<std::string> cells) {
-    std::string name = *cells.begin();
-    name.resize(48, ' ');
-    text += name;
-    for (auto cell = std::next(cells.begin()); cell != cells.end(); ++cell) {
-      text.append(cell->size() < 11 ? 11 - cell->size() : 1, ' ').append(*cell);
-    }
-    text += '\n';
+std::string bench_text(const narrate::Catalogue& catalogue, const Limits& limits,
+                       const std::vector<Measured>& all, int threads) {
+  const auto number = [&](double value, int digits) {
+    return narrate::with_decimal(fixed_text(value, digits), catalogue.decimal());
   };
-  text += '\n';
-  add_row({"work", "median ms", "best ms", "GFLOP/s", "of limit"});
+  std::string table = narrate::padded(catalogue.text("bench.machine"), 9) + cpu_model() + ", " +
+                      catalogue.text("bench.threads", {{"count", std::to_string(threads)}}) + ", " +
+                      kernels::simd_target() + ", headlight " HEADLIGHT_VERSION "\n";
+  table += narrate::padded(catalogue.text("bench.limit"), 9) +
+           catalogue.text("bench.limits", {{"operations", number(limits.operations / 1e9, 1)},
+                                           {"bytes", number(limits.bytes / 1e9, 1)}}) +
+           "\n";
+  if (all.empty()) return table;
+  const auto add_row = [&table](std::initializer_list<std::string> cells) {
+    table += narrate::padded(*cells.begin(), 48);
+    for (auto cell = std::next(cells.begin()); cell != cells.end(); ++cell) {
+      table += narrate::padded_before(*cell, std::max<int64_t>(11, text::columns(*cell) + 1));
+    }
+    table += '\n';
+  };
+  table += '\n';
+  add_row({catalogue.text("bench.work"), catalogue.text("bench.median"),
+           catalogue.text("bench.best"), "GFLOP/s", catalogue.text("bench.of_limit")});
   for (const Measured& measured : all) {
-    add_row({measured.name, fixed_text(measured.median() * 1e3, 3),
-             fixed_text(measured.best() * 1e3, 3), fixed_text(measured.rate() / 1e9, 1),
-             fixed_text(100 * measured.share(measured.median(), limits), 1) +
-                 (measured.work.bytes > 0 ? " % read" : " %")});
+    const char* share = measured.work.bytes > 0 ? "bench.share_of_read" : "bench.share";
+    add_row({measured.name, number(measured.median() * 1e3, 3), number(measured.best() * 1e3, 3),
+             number(measured.rate() / 1e9, 1),
+             catalogue.text(
+                 share, {{"share", number(100 * measured.share(measured.median(), limits), 1)}})});
   }
-  return text;
+  return table;
 }
 
 io::Json document(const Limits& limits, const std::vector<Measured>& all, int threads) {
@@ -207,8 +216,10 @@ void run_bench(Session& session) {
   const kernels::Execution execution{threads, arena};
   std::vector<Measured> all = prepare(cases, execution, session.seed);
   const Limits limits = measure(effort, execution, session.talkative, all);
-  session.output.write(session.json ? io::json_text(document(limits, all, threads.size())) + "\n"
-                                    : table(limits, all, threads.size()));
+  session.output.write(session.json
+                           ? io::json_text(document(limits, all, threads.size())) + "\n"
+                           : bench_text(narrate::Catalogue::of(chosen_language(session.arguments)),
+                                        limits, all, threads.size()));
 }
 
 }  // namespace
