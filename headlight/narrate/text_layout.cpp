@@ -29,6 +29,11 @@ bool is_symbol(std::string_view word) {
   return letters <= 2;
 }
 
+bool is_number(std::string_view word) {
+  if (word.starts_with('-')) word.remove_prefix(1);
+  return !word.empty() && word.front() >= '0' && word.front() <= '9';
+}
+
 bool is_sign(std::string_view word) {
   constexpr std::array<std::string_view, 12> kSigns = {"·", "=", "/", "×", "+", "−",
                                                        "→", "←", "<", ">", "≤", "≥"};
@@ -54,6 +59,8 @@ size_t kept_together(const Words& words, size_t begin) {
          is_symbol(words[end + 1])) {
     end += 1 + in_parentheses(words, end + 1);
   }
+  const bool is_told = end < words.size() && words[end - 1].ends_with(':') && is_number(words[end]);
+  if (is_told) end += kept_together(words, end);
   return end - begin;
 }
 

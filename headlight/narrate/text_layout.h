@@ -23,8 +23,8 @@ std::string with_decimal(std::string number, std::string_view decimal);
 
 // Words in lines of at most `width` columns, each ended; a longer word has a line of its own. What
 // belongs together stays on one line as far as it fits: shapes such as "(2, 4, 100)", and numbers
-// and symbols with the signs between them, such as "8 · 64 = 512". Breaks of lines are blanks, and
-// controls can be seen.
+// and symbols with the signs between them, such as "8 · 64 = 512", and a number with what it is of,
+// such as "Loss: 3.9". Breaks of lines are blanks, and controls can be seen.
 std::string wrapped(std::string_view text, int64_t width, std::string_view indent = "");
 // With blanks up to `width` columns: after the text, or before it.
 std::string padded(const std::string& text, int64_t width);

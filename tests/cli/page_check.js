@@ -268,14 +268,14 @@ function checkAnswers() {
   expect(asked("encoder.0.self.row_sum").includes(wordsOf("label.running")), "a sum has no running sum");
   state.lang = "tr";
   expect(prose(9.5e-7, 2) === "9,5e-7", `${prose(9.5e-7, 2)} in Turkish`);
-  expect(percent(0.6) === "%60", `${percent(0.6)} in Turkish`);
+  expect(String(percent(0.6)) === "%60", `${percent(0.6)} in Turkish`);
   state.lang = "en";
   const combined = (name) => {
     askWhy({ name, index: run().find(name).shape.map(() => 0) });
     return drawer.textContent;
   };
-  expect(combined("encoder.0.self.weights").includes(text("cell.combination.quotient.exponential")), "a weight is said to be a sum of terms");
-  expect(combined("encoder.0.norm_1.normalized").includes(text("cell.combination.quotient")), "a normalized number is not a quotient");
+  expect(combined("encoder.0.self.weights").includes(wordsOf("cell.combination.quotient.exponential")), "a weight is said to be a sum of terms");
+  expect(combined("encoder.0.norm_1.normalized").includes(wordsOf("cell.combination.quotient")), "a normalized number is not a quotient");
 }
 
 // What is drawn is what the text speaks of.
@@ -284,7 +284,7 @@ function checkHeadsText() {
     state.lines = lines;
     redraw();
     const said = document.querySelector("#heads .text").textContent;
-    expect(said === text(lines ? "heads.lines" : "heads.text"), `${lines ? "lines" : "heat maps"}: ${said}`);
+    expect(said === wordsOf(lines ? "heads.lines" : "heads.text"), `${lines ? "lines" : "heat maps"}: ${said}`);
     expect((document.querySelector("#heads .head svg") !== null) === lines, "the other drawing is shown");
   }
   state.lines = true;
@@ -296,7 +296,7 @@ function checkDecimals() {
   for (const lang of Object.keys(data.texts)) {
     state.lang = lang;
     redraw();
-    for (const one of document.querySelectorAll("details")) { one.open = true; one.fill?.(); }
+    openAll();
     const answers = ["probabilities", "encoder.0.self.weights", "encoder.0.self.row_max", "encoder.0.norm_1.deviation", "encoder.positions"].map((name) => {
       askWhy({ name, index: run().find(name).shape.map(() => 0) });
       return drawer.textContent;

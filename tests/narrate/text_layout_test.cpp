@@ -25,6 +25,8 @@ TEST(TextLayout, wraps_at_the_width_and_keeps_shapes_and_products_whole) {
   EXPECT_EQ(wrapped("one two three", 8), "one two\nthree\n");
   EXPECT_EQ(wrapped("the shape is (2, 4, 100) here", 18), "the shape is\n(2, 4, 100) here\n");
   EXPECT_EQ(wrapped("that makes 8 · 64 = 512 columns", 20), "that makes\n8 · 64 = 512 columns\n");
+  EXPECT_EQ(wrapped("all is told: Loss: -3,9 here", 20), "all is told:\nLoss: -3,9 here\n");
+  EXPECT_EQ(wrapped("side by side: 8 · 64 = 512", 24), "side by\nside: 8 · 64 = 512\n");
   EXPECT_EQ(wrapped("a\nb", 10, "  "), "  a b\n");
   EXPECT_EQ(wrapped("", 10), "");
 }
