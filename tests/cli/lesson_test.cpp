@@ -6,6 +6,8 @@
 
 #include "headlight/io/io.h"
 #include "headlight/text/text.h"
+#include "tests/base/temporary_folder.h"
+#include "tests/cli/arrays.h"
 #include "tests/cli/program.h"
 
 namespace headlight::test {
@@ -68,6 +70,7 @@ double number_of(const io::Json& lesson, const std::string& name) {
 TEST(Lesson, steps_has_the_numbers_of_the_tutorial) {
   const io::Json lesson = lesson_json("steps");
   expect_near(values_of(lesson, "scores"), {2, 4, 4});
+  expect_near(values_of(lesson, "all_scores"), {2, 4, 4, 4, 16, 12, 4, 12, 10});
   expect_near(values_of(lesson, "weights"), {0.0634, 0.4683, 0.4683});
   expect_near(values_of(lesson, "weighted_values"),
               {0.0634, 0.1268, 0.1901, 0.9366, 3.7465, 0, 0.9366, 2.8099, 1.4049});
@@ -146,6 +149,94 @@ TEST(Lesson, nanogpt_measures_one_fused_layer_against_three) {
   EXPECT_EQ(shape_of(lesson, "output"), "[1,4,768]");
 }
 
+// The lesson's own numbers as files, for the command that the task names.
+TEST(Lesson, nanogpt_task_is_solved_by_the_command_it_names) {
+  const io::Json lesson = lesson_json("nanogpt");
+  const TemporaryFolder folder;
+  const auto array = [&](const char* name, const tensor::Shape& shape) {
+    const std::vector<double> values = values_of(lesson, name);
+    return tensor::Tensor::of(shape, std::vector<float>(values.begin(), values.end()));
+  };
+  io::write_array(base::real_files(), folder / "x.npy", array("x", {3, 4}));
+  io::write_safetensors(base::real_files(), folder / "w.safetensors",
+                        {{"c_attn.weight", array("c_attn.weight", {12, 4})},
+                         {"c_proj.weight", array("c_proj.weight", {4, 4})}});
+  const ProgramRun run =
+      run_program({"attend", "--query", folder / "x.npy", "--weights", folder / "w.safetensors",
+                   "--heads", "2", "--causal", "--out", folder / "y.npy"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  const tensor::Tensor y = read_floats(folder / "y.npy");
+  const std::vector<double> expected = values_of(lesson, "y");
+  ASSERT_EQ(y.elements(), static_cast<int64_t>(expected.size()));
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(y.data<float>()[i], expected[i], 1e-6) << i;
+  EXPECT_LT(number_of(lesson, "by_hand_difference"), 1e-5);
+}
+
+TEST(Lesson, nanogpt_learns_two_relations_with_two_heads) {
+  for (const char* seed : {"1", "2", "3", "4", "5"}) {
+    const ProgramRun run = run_program({"lesson", "nanogpt", "--json", "--seed", seed});
+    const io::Json lesson = io::parse_json(run.output, "nanogpt");
+    EXPECT_GT(number_of(lesson, "adjective_head_0"), 0.75) << seed;
+    EXPECT_GT(number_of(lesson, "adjective_of_thing_head_0"), 0.75) << seed;
+    EXPECT_LT(number_of(lesson, "adjective_of_thing_head_1"), 0.1) << seed;
+    EXPECT_GT(number_of(lesson, "possession_head_1"), 0.75) << seed;
+    EXPECT_LT(number_of(lesson, "possession_head_0"), 0.25) << seed;
+    for (const char* name : {"possession_one_head", "adjective_of_thing_one_head"}) {
+      EXPECT_GT(number_of(lesson, name), 0.25) << name << " " << seed;
+      EXPECT_LT(number_of(lesson, name), 0.75) << name << " " << seed;
+    }
+  }
+}
+
+TEST(Lesson, nanogpt_cuts_the_mask_buffer_to_the_text) {
+  const io::Json lesson = lesson_json("nanogpt");
+  EXPECT_EQ(shape_of(lesson, "mask_buffer"), "[1,1,8,8]");
+  EXPECT_EQ(shape_of(lesson, "mask"), "[1,1,4,4]");
+  expect_near(values_of(lesson, "mask"), {1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1});
+  EXPECT_EQ(number_of(lesson, "mask_buffer_difference"), 0);
+}
+
+TEST(Lesson, d2l_attends_in_the_flattened_view_and_ranks_heads) {
+  const io::Json lesson = lesson_json("d2l");
+  EXPECT_EQ(shape_of(lesson, "flattened_query"), "[10,4,20]");
+  expect_near(values_of(lesson, "repeated_valid_lens"), {3, 3, 3, 3, 3, 2, 2, 2, 2, 2});
+  EXPECT_EQ(number_of(lesson, "flattened_difference"), 0);
+  double most = 0;
+  for (int layer = 0; layer < 3; ++layer) {
+    for (int head = 0; head < 4; ++head) {
+      const std::string name =
+          "loss_without_decoder." + std::to_string(layer) + ".self." + std::to_string(head);
+      most = std::max(most, number_of(lesson, name));
+    }
+  }
+  EXPECT_GT(most, number_of(lesson, "loss") + 0.1);  // some head matters
+}
+
+TEST(Lesson, from_scratch_shows_what_learning_by_heart_is_worth) {
+  for (const char* seed : {"1", "2", "3", "4", "5"}) {
+    const ProgramRun run = run_program({"lesson", "from-scratch", "--json", "--seed", seed});
+    const io::Json lesson = io::parse_json(run.output, "from-scratch");
+    const double smallest = number_of(lesson, "smallest_possible_loss");
+    EXPECT_LT(number_of(lesson, "unregularized_training_loss"), smallest) << seed;
+    EXPECT_GT(number_of(lesson, "unregularized_held_out_loss"),
+              number_of(lesson, "regularized_held_out_loss") + 0.2)
+        << seed;
+    EXPECT_GT(number_of(lesson, "regularized_held_out_loss"), smallest * 0.9) << seed;
+  }
+}
+
+TEST(Lesson, transformer_has_the_other_ways_beside_its_own) {
+  const io::Json lesson = lesson_json("transformer");
+  EXPECT_EQ(number_of(lesson, "N"), 34);
+  EXPECT_EQ(number_of(lesson, "V"), 25);
+  EXPECT_LT(number_of(lesson, "position_difference"), 1e-6);
+  EXPECT_NE(number_of(lesson, "weight_by_root_of_head_width"),
+            number_of(lesson, "weight_by_embedding_width"));
+  EXPECT_NE(number_of(lesson, "two_layers"), number_of(lesson, "one_layer"));
+  EXPECT_EQ(shape_of(lesson, "variant.prediction.flattened.probabilities"), "[1,29]");
+}
+
 // Whether a line ends within a shape or between numbers: "(2, 4," or "8 ·".
 bool breaks_off(const std::string& line) {
   const bool is_cut = std::regex_search(line, std::regex("\\([0-9A-Z]+,( [0-9A-Z]+,)*$"));
@@ -200,7 +291,7 @@ TEST(Lesson, shows_one_step_alone) {
 TEST(Lesson, wrong_uses_are_one_line) {
   expect_one_line(run_program({"lesson"}), 2, "LESSON: is missing");
   expect_one_line(run_program({"lesson", "nanogtp"}), 2, "the nearest is nanogpt");
-  expect_one_line(run_program({"lesson", "steps", "--step", "11"}), 2, "has the steps 1 to 10");
+  expect_one_line(run_program({"lesson", "steps", "--step", "13"}), 2, "has the steps 1 to 12");
   expect_one_line(run_program({"lesson", "steps", "--step", "0"}), 2, "--step");
   expect_one_line(run_program({"lesson", "steps", "--lang", "de"}), 2, "en, tr, az, ko");
   expect_one_line(run_program({"lesson", "steps", "more"}), 2, "unexpected argument");

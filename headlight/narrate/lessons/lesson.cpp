@@ -1,4 +1,8 @@
 // The list of lessons, what they are told with, and what they share.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
 #include "headlight/narrate/lessons/lesson_parts.h"
 #include "headlight/nn/nn.h"
 
@@ -92,6 +96,43 @@ tensor::Tensor ones_of(const tensor::Shape& shape) {
 
 autograd::Value leaf(const tensor::Shape& shape, const std::vector<float>& numbers) {
   return autograd::Value::leaf(tensor::Tensor::of(shape, numbers));
+}
+
+double cosine_of(const tensor::Tensor& a, const tensor::Tensor& b) {
+  const float* first = a.data<float>();
+  const float* second = b.data<float>();
+  double product = 0, length_a = 0, length_b = 0;
+  for (int64_t i = 0; i < a.elements(); ++i) {
+    product += static_cast<double>(first[i]) * second[i];
+    length_a += static_cast<double>(first[i]) * first[i];
+    length_b += static_cast<double>(second[i]) * second[i];
+  }
+  return product / std::sqrt(length_a * length_b);
+}
+
+std::string share_text(const Catalogue& catalogue, double share) {
+  return catalogue.number(share < 5e-5 ? 0 : share, 4);
+}
+
+double fastest_milliseconds(int64_t time, const std::function<void()>& work) {
+  using Clock = std::chrono::steady_clock;
+  double best = 1e9;
+  const auto end = Clock::now() + std::chrono::milliseconds(time);
+  do {
+    const auto start = Clock::now();
+    work();
+    best = std::min(best, std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+  } while (Clock::now() < end);
+  return best;
+}
+
+double largest_difference(const tensor::Tensor& a, const tensor::Tensor& b) {
+  double largest = 0;
+  for (int64_t i = 0; i < a.elements(); ++i) {
+    const double difference = static_cast<double>(a.data<float>()[i]) - b.data<float>()[i];
+    largest = std::max(largest, std::fabs(difference));
+  }
+  return largest;
 }
 
 }  // namespace headlight::narrate

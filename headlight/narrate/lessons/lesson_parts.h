@@ -1,7 +1,7 @@
 // What lessons are made of.
 #pragma once
 
-#include <map>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,5 +34,17 @@ tensor::Tensor drawn_numbers(const tensor::Shape& shape, uint64_t seed, const st
                              float deviation = 1);
 tensor::Tensor ones_of(const tensor::Shape& shape);
 autograd::Value leaf(const tensor::Shape& shape, const std::vector<float>& numbers);
+
+// How alike the directions of two vectors of the same number of elements are: 1 for the same, 0 for
+// nothing in common.
+double cosine_of(const tensor::Tensor& a, const tensor::Tensor& b);
+// The largest |a - b| of two tensors of the same number of elements.
+double largest_difference(const tensor::Tensor& a, const tensor::Tensor& b);
+
+// A number within 0 and 1 with four digits, however small.
+std::string share_text(const Catalogue& catalogue, double share);
+
+// Of the fastest of the runs that fit into this time, at least one.
+double fastest_milliseconds(int64_t time, const std::function<void()>& work);
 
 }  // namespace headlight::narrate

@@ -1,6 +1,6 @@
-// The lesson `nanogpt`: eight steps of one causal module, a measurement, and a sentence.
-#include <algorithm>
-#include <chrono>
+// The lesson `nanogpt`: eight steps of one causal module, a measurement, and a sentence. Why there
+// is more than one head, and the task, are in files of their own.
+#include "headlight/narrate/lessons/nanogpt.h"
 
 #include "headlight/narrate/lessons/lesson_parts.h"
 #include "headlight/nn/nn.h"
@@ -15,11 +15,10 @@ using tensor::Tensor;
 constexpr int64_t kNanoWidth = 768;
 constexpr int64_t kNanoHeads = 12;
 constexpr float kDeviation = 0.02F;  // nanoGPT's
-constexpr std::string_view kSentence = "Azərbaycanın gözəl paytaxtı Bakıdır.";
 
 std::vector<std::string> sentence_words() {
   std::vector<std::string> words;
-  for (const std::string_view word : text::words(kSentence)) words.emplace_back(word);
+  for (const std::string_view word : text::words(kNanoSentence)) words.emplace_back(word);
   return words;
 }
 
@@ -35,20 +34,6 @@ ShownArray of_heads(const LessonOptions& options, const autograd::Recording& see
   return array;
 }
 
-// Milliseconds of the fastest of several runs.
-template <class Work>
-double fastest(const Work& work) {
-  using Clock = std::chrono::steady_clock;
-  double best = 1e9;
-  const auto end = Clock::now() + std::chrono::milliseconds(200);
-  do {
-    const auto start = Clock::now();
-    work();
-    best = std::min(best, std::chrono::duration<double, std::milli>(Clock::now() - start).count());
-  } while (Clock::now() < end);
-  return best;
-}
-
 ShownStep measured(LessonOptions& options) {
   constexpr int64_t kRows = 64;
   tensor::Arena arena;
@@ -61,8 +46,8 @@ ShownStep measured(LessonOptions& options) {
     nn::draw_normal(separate.back().parameters(), options.seed, kDeviation);
   }
   nn::draw_normal(fused.parameters(), options.seed, kDeviation);
-  const double one = fastest([&] { fused.forward(context, x); });
-  const double three = fastest([&] {
+  const double one = fastest_milliseconds(200, [&] { fused.forward(context, x); });
+  const double three = fastest_milliseconds(200, [&] {
     for (const nn::Linear& layer : separate) layer.forward(context, x);
   });
   const Catalogue& catalogue = options.catalogue;
@@ -71,15 +56,53 @@ ShownStep measured(LessonOptions& options) {
                    {catalogue.text("label.fused"), catalogue.number(one, 3) + " ms"},
                    {catalogue.text("label.separate"), catalogue.number(three, 3) + " ms"},
                    {catalogue.text("label.ratio"), catalogue.number(three / one, 2)}}}};
+  step.afterwards = {catalogue.text("lesson.nanogpt.9.gpu"),
+                     catalogue.text("lesson.nanogpt.9.cpu")};
   step.numbers = {{"fused_milliseconds", one}, {"separate_milliseconds", three}};
   return step;
+}
+
+// The triangle that nanoGPT keeps for the longest text, cut to the length of this one; and the same
+// module with the cut mask instead of the engine's own way.
+void add_mask_buffer(LessonOptions& options, const nn::MultiHeadAttention& attention,
+                     const Value& x, const Tensor& weights, ShownStep& step) {
+  constexpr int64_t kBlockSize = 8;        // of the drawing
+  constexpr int64_t kGptBlockSize = 1024;  // GPT-2's
+  const int64_t length = x.shape()[1];
+  std::vector<int64_t> triangle;
+  for (int64_t i = 0; i < kBlockSize * kBlockSize; ++i) {
+    triangle.push_back(i % kBlockSize <= i / kBlockSize ? 1 : 0);
+  }
+  const Tensor buffer = Tensor::of({1, 1, kBlockSize, kBlockSize}, triangle);
+  const Tensor cut = buffer.slice(2, 0, length).slice(3, 0, length).contiguous();
+  Tensor keep = Tensor::zeros(tensor::DType::boolean, cut.shape());
+  for (int64_t i = 0; i < cut.elements(); ++i) {
+    keep.mutable_data<bool>()[i] = cut.data<int64_t>()[i] != 0;
+  }
+  tensor::Arena arena;
+  autograd::Recording seen = record_all();
+  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
+  attention.forward(context, x, {.keep_mask = keep});
+  const double difference = largest_difference(weights, seen.seen("weights"));
+  step.paragraphs.push_back(options.catalogue.text(
+      "lesson.nanogpt.4.buffer", {{"gpt_size", std::to_string(kGptBlockSize)},
+                                  {"count", std::to_string(kGptBlockSize * kGptBlockSize)},
+                                  {"block_size", std::to_string(kBlockSize)},
+                                  {"length", std::to_string(length)},
+                                  {"difference", options.catalogue.number(difference, 4)}}));
+  ShownArray whole = lesson_array(options, "mask_buffer", "mask", buffer);
+  whole.title += ": block_size = " + std::to_string(kBlockSize);
+  ShownArray part = lesson_array(options, "mask", "mask", cut);
+  part.title += ": T = " + std::to_string(length);
+  step.arrays.insert(step.arrays.begin(), {whole, part});
+  step.numbers = {{"mask_buffer_difference", difference}};
 }
 
 // The first two heads on the sentence.
 ShownStep sentence_heads(const LessonOptions& options, const Tensor& weights) {
   const std::vector<std::string> words = sentence_words();
   const auto count = static_cast<int64_t>(words.size());
-  ShownStep step = lesson_step(options, "nanogpt", 10, {{"sentence", std::string(kSentence)}});
+  ShownStep step = lesson_step(options, "nanogpt", 10, {{"sentence", std::string(kNanoSentence)}});
   for (int64_t head = 0; head < 2; ++head) {
     step.heads.push_back({options.catalogue.text("place.head", {{"head", std::to_string(head)}}),
                           weights.slice(1, head, 1).contiguous().reshaped({count, count}),
@@ -117,7 +140,8 @@ std::vector<ShownStep> nanogpt_lesson(LessonOptions& options) {
   step(3).arrays = {of_heads(options, seen, "scores"), of_heads(options, seen, "scaled_scores")};
   ShownStep& mask = step(4);
   mask.arrays = {of_heads(options, seen, "masked_scores")};
-  mask.slips = {"masking", "llama"};
+  add_mask_buffer(options, attention, x, seen.seen("weights"), mask);
+  mask.slips = {"masking"};
   step(5).arrays = {of_heads(options, seen, "weights")};
   step(6).arrays = {of_heads(options, seen, "head_output")};
   step(7).arrays = {rows("concatenated")};
@@ -126,6 +150,8 @@ std::vector<ShownStep> nanogpt_lesson(LessonOptions& options) {
   step(8).arrays = {last};
   steps.push_back(measured(options));
   steps.push_back(sentence_heads(options, seen.seen("weights")));
+  steps.push_back(nanogpt_relations(options));
+  steps.push_back(nanogpt_task(options));
   return steps;
 }
 

@@ -1,5 +1,7 @@
 // The lesson `steps`: one head on three inputs with the tutorial's own numbers; then eight heads,
-// and the norm after the sum.
+// the residual, and the norm after the sum.
+#include <cmath>
+
 #include "headlight/narrate/lessons/lesson_parts.h"
 #include "headlight/nn/nn.h"
 
@@ -7,95 +9,182 @@ namespace headlight::narrate {
 namespace {
 
 using autograd::Value;
+using explain::Trace;
 using tensor::Tensor;
+
+constexpr int64_t kStepsInputs = 3;
+constexpr int64_t kStepsWidth = 512;
 
 // Row `row` of a (1, rows, width) tensor as a matrix of one row.
 Tensor row_of(const Tensor& x, int64_t row) {
   return x.slice(1, row, 1).contiguous().reshaped({1, x.size(-1)});
 }
 
-struct OneHead {
-  Value x, w_query, w_key, w_value;
-  Tensor query, key, value, scores, weights, weighted, output;
-};
+nn::ParameterHandle whole_numbers(const std::string& name, const tensor::Shape& shape,
+                                  const std::vector<float>& numbers) {
+  return std::make_shared<nn::Parameter>(name, Tensor::of(shape, numbers));
+}
 
-OneHead run_one_head(LessonOptions& options) {
-  OneHead head;
-  tensor::Arena arena;
-  autograd::Recording seen = record_all(/*with_weighted_values=*/true);
-  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
-  head.x = leaf({1, 3, 4}, {1, 0, 1, 0, 0, 2, 0, 2, 1, 1, 1, 1});
-  head.w_query = leaf({4, 3}, {1, 0, 1, 1, 0, 0, 0, 0, 1, 0, 1, 1});
-  head.w_key = leaf({4, 3}, {0, 0, 1, 1, 1, 0, 0, 1, 0, 1, 1, 0});
-  head.w_value = leaf({4, 3}, {0, 2, 0, 0, 3, 0, 1, 0, 3, 1, 1, 0});
-  const autograd::LinearOptions in_out{.layout = autograd::WeightLayout::in_out};
-  const Value query = autograd::linear(context, head.x, head.w_query, {}, in_out);
-  const Value key = autograd::linear(context, head.x, head.w_key, {}, in_out);
-  const Value value = autograd::linear(context, head.x, head.w_value, {}, in_out);
-  const Value output = autograd::attention(context, query, key, value, {.scale = 1.0F});
-  head.query = query.data();
-  head.key = key.data();
-  head.value = value.data();
-  head.scores = seen.seen("scores").reshaped({1, 3, 3});
-  head.weights = seen.seen("weights").reshaped({1, 3, 3});
-  head.weighted = seen.seen("weighted_values").reshaped({3, 3, 3});
-  head.output = output.data();
-  return head;
+Trace trace_one_head(LessonOptions& options) {
+  const nn::Parameters weights = {
+      whole_numbers("w_query", {4, 3}, {1, 0, 1, 1, 0, 0, 0, 0, 1, 0, 1, 1}),
+      whole_numbers("w_key", {4, 3}, {0, 0, 1, 1, 1, 0, 0, 1, 0, 1, 1, 0}),
+      whole_numbers("w_value", {4, 3}, {0, 2, 0, 0, 3, 0, 1, 0, 3, 1, 1, 0})};
+  return explain::trace_run(options.threads, weights, [&](autograd::Context& context) {
+    const Value x = leaf({1, kStepsInputs, 4}, {1, 0, 1, 0, 0, 2, 0, 2, 1, 1, 1, 1});
+    autograd::name_value(context, "", "x", x);
+    const auto projected = [&](size_t weight, const char* name) {
+      const Value made = autograd::linear(context, x, weights[weight]->value(), {},
+                                          {.layout = autograd::WeightLayout::in_out});
+      autograd::name_value(context, "self", name, made);
+      return made;
+    };
+    const Value query = projected(0, "projected_query");
+    const Value key = projected(1, "projected_key");
+    const Value value = projected(2, "projected_value");
+    const Value output =
+        autograd::attention(context, query, key, value, {.scale = 1.0F, .place = "self"});
+    autograd::name_value(context, "self", "output", output);
+  });
+}
+
+// "2 · 2 + 2 · 3 + 2 · 1 = 12": the dot product of a query and a key of whole numbers, written out.
+std::string dot_product_text(const Tensor& query, const Tensor& key, float score) {
+  const auto shown = [](float whole) { return std::to_string(std::lround(whole)); };
+  std::string text;
+  for (int64_t i = 0; i < query.elements(); ++i) {
+    text += (text.empty() ? "" : " + ") + shown(query.data<float>()[i]) + " · " +
+            shown(key.data<float>()[i]);
+  }
+  return text + " = " + shown(score);
+}
+
+void add_scores(const LessonOptions& options, const Trace& head, ShownStep& step) {
+  constexpr int64_t kQuery = 1, kKey = 2;  // the second query and the third key
+  const Tensor scores = head.values("self.scores").reshaped({1, kStepsInputs, kStepsInputs});
+  step.paragraphs.push_back(options.catalogue.text(
+      "lesson.steps.4.all",
+      {{"terms", dot_product_text(row_of(head.values("self.projected_query"), kQuery),
+                                  row_of(head.values("self.projected_key"), kKey),
+                                  scores.data<float>()[kQuery * kStepsInputs + kKey])}}));
+  step.arrays = {
+      lesson_array(options, "scores", "scores", row_of(scores, 0)),
+      lesson_array(options, "all_scores", "scores", scores.reshaped({kStepsInputs, kStepsInputs}))};
+  step.slips = {"scaling"};
 }
 
 void add_one_head(LessonOptions& options, std::vector<ShownStep>& steps) {
-  const OneHead head = run_one_head(options);
+  const Trace head = trace_one_head(options);
   const auto step = [&](int number) -> ShownStep& {
     return steps.emplace_back(lesson_step(options, "steps", number));
   };
   const auto array = [&](const char* name, const char* key, const Tensor& numbers) {
     return lesson_array(options, name, key, numbers);
   };
-  step(1).arrays = {{.name = "x", .title = "x", .numbers = head.x.data()}};
-  step(2).arrays = {{.name = "w_query", .title = "w_query", .numbers = head.w_query.data()},
-                    {.name = "w_key", .title = "w_key", .numbers = head.w_key.data()},
-                    {.name = "w_value", .title = "w_value", .numbers = head.w_value.data()}};
-  step(3).arrays = {array("query", "query", head.query), array("key", "key", head.key),
-                    array("value", "value", head.value)};
-  ShownStep& scores = step(4);
-  scores.arrays = {array("scores", "scores", row_of(head.scores, 0))};
-  scores.slips = {"scaling"};
-  step(5).arrays = {array("weights", "weights", row_of(head.weights, 0))};
+  const auto plain = [&](const char* name) {
+    return ShownArray{.name = name, .title = name, .numbers = head.values(name)};
+  };
+  const Tensor weights = head.values("self.weights").reshaped({1, kStepsInputs, kStepsInputs});
+  const Tensor weighted =
+      head.values("self.weighted_values").reshaped({kStepsInputs, kStepsInputs, 3});
+  const Tensor output = head.values("self.output");
+  step(1).arrays = {plain("x")};
+  step(2).arrays = {plain("w_query"), plain("w_key"), plain("w_value")};
+  step(3).arrays = {array("query", "query", head.values("self.projected_query")),
+                    array("key", "key", head.values("self.projected_key")),
+                    array("value", "value", head.values("self.projected_value"))};
+  add_scores(options, head, step(4));
+  step(5).arrays = {array("weights", "weights", row_of(weights, 0))};
   step(6).arrays = {array("weighted_values", "weighted_values",
-                          head.weighted.slice(0, 0, 1).contiguous().reshaped({3, 3}))};
-  step(7).arrays = {array("output", "self.output", row_of(head.output, 0))};
-  step(8).arrays = {array("all_weights", "weights", head.weights),
-                    array("all_outputs", "self.output", head.output)};
+                          weighted.slice(0, 0, 1).contiguous().reshaped({kStepsInputs, 3}))};
+  step(7).arrays = {array("output", "self.output", row_of(output, 0))};
+  step(8).arrays = {array("all_weights", "weights", weights),
+                    array("all_outputs", "self.output", output)};
 }
 
-void add_eight_heads(LessonOptions& options, std::vector<ShownStep>& steps) {
-  constexpr int64_t kWidth = 512;
-  tensor::Arena arena;
-  autograd::Recording seen = record_all();
-  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
-  const nn::MultiHeadAttention attention({.query_width = kWidth,
+// Eight heads without an output projection, the sum with what went in, and the norm of the sum.
+Trace trace_eight_heads(LessonOptions& options) {
+  const nn::MultiHeadAttention attention({.query_width = kStepsWidth,
                                           .heads = 8,
                                           .head_dim = 64,
                                           .output_projection = false,
-                                          .qkv_bias = false});
+                                          .qkv_bias = false,
+                                          .place = "self"});
   nn::draw_xavier_uniform(attention.parameters(), options.seed);
-  const Value x = Value::leaf(drawn_numbers({1, 3, kWidth}, options.seed, "x"));
-  const Value output = attention.forward(context, x);
-  const nn::Norm norm("norm", {.width = kWidth, .place = "norm"});
-  norm.forward(context, autograd::add(context, output, x));
+  const nn::Norm norm("norm", {.width = kStepsWidth, .place = "norm"});
+  nn::Parameters parameters = attention.parameters();
+  nn::append(parameters, norm.parameters());
+  return explain::trace_run(options.threads, parameters, [&](autograd::Context& context) {
+    const Value x = Value::leaf(drawn_numbers({1, kStepsInputs, kStepsWidth}, options.seed, "x"));
+    autograd::name_value(context, "", "sublayer_input", x);
+    norm.forward(context, autograd::add(context, attention.forward(context, x), x));
+  });
+}
 
-  ShownStep& heads = steps.emplace_back(lesson_step(options, "steps", 9));
-  ShownArray each = lesson_array(options, "head_output", "head_output", seen.seen("head_output"));
-  each.axes = {explain::Axis::batch, explain::Axis::head, explain::Axis::token,
-               explain::Axis::column};
-  heads.arrays = {each, lesson_array(options, "concatenated", "concatenated", output.data())};
+void add_residual(const LessonOptions& options, const Trace& run, ShownStep& step) {
+  const Catalogue& catalogue = options.catalogue;
+  const Tensor x = row_of(run.values("sublayer_input"), 0);
+  ShownTable table{{{"", catalogue.text("lesson.steps.cosine")}}};
+  const auto add_line = [&](const char* title, const char* name, const char* number) {
+    const double cosine = cosine_of(x, row_of(run.values(name), 0));
+    table.lines.push_back({title, catalogue.number(cosine, 4)});
+    step.numbers.push_back({number, cosine});
+  };
+  add_line("Sublayer(x)", "self.concatenated", "cosine_without_residual");
+  add_line("x + Sublayer(x)", "norm.input", "cosine_with_residual");
+  step.paragraphs.push_back(catalogue.text("lesson.steps.11.why"));
+  step.tables = {table};
+  step.arrays = {
+      {.name = "sublayer_input", .title = "x", .numbers = run.values("sublayer_input")},
+      {.name = "norm.input", .title = "x + Sublayer(x)", .numbers = run.values("norm.input")}};
+}
+
+// μ, σ, γ and β of the first row, each with its number; then its first cell from them.
+void add_norm(const LessonOptions& options, const Trace& run, ShownStep& step) {
+  const Catalogue& catalogue = options.catalogue;
+  const auto first = [&](const char* name) {
+    return static_cast<double>(run.values(name).data<float>()[0]);
+  };
+  const double mean = first("norm.mean"), deviation = first("norm.deviation");
+  const double gain = first("norm.weight"), shift = first("norm.bias");
+  step.numbers = {
+      {"row_mean", mean}, {"row_deviation", deviation}, {"gain", gain}, {"shift", shift}};
+  const auto line = [&](const char* symbol, const char* key, double value) {
+    return std::vector<std::string>{symbol, catalogue.number(value, 4), catalogue.text(key)};
+  };
+  step.tables = {{{{"", catalogue.text("lesson.steps.first_row"), ""},
+                   line("μ", "lesson.steps.norm.mean", mean),
+                   line("σ", "lesson.steps.norm.deviation", deviation),
+                   line("γ", "lesson.steps.norm.gain", gain),
+                   line("β", "lesson.steps.norm.shift", shift)}}};
+  const auto column = [&](const char* name) {
+    return run.values(name).reshaped({kStepsInputs, 1});
+  };
+  step.arrays = {lesson_array(options, "norm.mean", "mean", column("norm.mean")),
+                 lesson_array(options, "norm.deviation", "deviation", column("norm.deviation")),
+                 lesson_array(options, "norm.output", "output", run.values("norm.output"))};
+  const auto shown = [&](double value) { return catalogue.number(value, 4); };
+  step.afterwards = {catalogue.text(
+      "lesson.steps.12.by_hand",
+      {{"terms", shown(gain) + " · (" + shown(first("norm.input")) + " − (" + shown(mean) +
+                     ")) / " + shown(deviation) + " + " + shown(shift) + " = " +
+                     shown(gain * (first("norm.input") - mean) / deviation + shift)}})};
+}
+
+void add_eight_heads(LessonOptions& options, std::vector<ShownStep>& steps) {
+  const Trace run = trace_eight_heads(options);
+  const auto step = [&](int number) -> ShownStep& {
+    return steps.emplace_back(lesson_step(options, "steps", number));
+  };
+  ShownStep& heads = step(9);
+  heads.arrays = {
+      lesson_array(options, "head_output", "head_output", run.values("self.head_output"))};
+  heads.arrays.back().axes = run.at("self.head_output").axes;
   heads.slips = {"split"};
-  ShownStep& normed = steps.emplace_back(lesson_step(options, "steps", 10));
-  const auto column = [&](const char* place) { return seen.seen(place).reshaped({3, 1}); };
-  normed.arrays = {lesson_array(options, "norm.input", "input", seen.seen("norm.input")),
-                   lesson_array(options, "norm.mean", "mean", column("norm.mean")),
-                   lesson_array(options, "norm.deviation", "deviation", column("norm.deviation")),
-                   lesson_array(options, "norm.output", "output", seen.seen("norm.output"))};
+  step(10).arrays = {
+      lesson_array(options, "concatenated", "concatenated", run.values("self.concatenated"))};
+  add_residual(options, run, step(11));
+  add_norm(options, run, step(12));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // The lesson `transformer`: the whole walk on three sentences, the mask by hand, and training until
-// the continuation is right.
+// the continuation is right; what the tutorial says besides is added from files of its own.
+#include "headlight/narrate/lessons/transformer.h"
+
 #include <cmath>
 
 #include "headlight/narrate/lessons/lesson_parts.h"
@@ -14,7 +16,8 @@ using autograd::Value;
 using tensor::Tensor;
 
 // Two heads of the full width on W = I: the mask alone.
-ShownStep identity_heads(LessonOptions& options) {
+ShownStep identity_heads(const TransformerLesson& lesson) {
+  LessonOptions& options = lesson.options;
   constexpr int64_t kWords = 3;
   constexpr int64_t kWidth = 3;
   tensor::Arena arena;
@@ -28,6 +31,8 @@ ShownStep identity_heads(LessonOptions& options) {
     }
   }
   const Value x = leaf({1, kWords, 2 * kWidth}, twice);
+  autograd::attention(context, x, x, x, {.heads = 2});
+  const Tensor ordinary = seen.seen("weights");
   const Value output = autograd::attention(context, x, x, x, {.heads = 2, .causal = true});
   ShownStep step = lesson_step(options, "transformer", Step::mask);
   const auto of_heads = [&](const std::string& name) {
@@ -43,6 +48,8 @@ ShownStep identity_heads(LessonOptions& options) {
   step.arrays.push_back(of_heads("weights"));
   step.arrays.push_back(
       lesson_array(options, "identity.concatenated", "concatenated", output.data()));
+  add_masked_beside_ordinary(lesson, ordinary, seen.seen("weights"), step);
+  step.afterwards.push_back(lesson.text("lesson.transformer.mask.friends"));
   return step;
 }
 
@@ -89,7 +96,8 @@ std::vector<ShownStep> transformer_lesson(LessonOptions& options) {
   const recipes::SentencePair& pair = worked.sentences.front();
   const explain::Input input = explain::make_input(*worked.model, worked.tokenizer,
                                                    {.text = pair.source, .target = pair.target});
-  const explain::Trace trace = explain::trace_model(options.threads, *worked.model, input);
+  explain::Trace trace = explain::trace_model(options.threads, *worked.model, input);
+  const TransformerLesson lesson{options, worked, trace};
   const Walk walk{.catalogue = catalogue,
                   .trace = trace,
                   .sentences = worked.sentences,
@@ -97,8 +105,8 @@ std::vector<ShownStep> transformer_lesson(LessonOptions& options) {
   std::vector<ShownStep> steps;
   for (const Step step : all_steps()) {
     if (step == Step::learning) break;
-    steps.push_back(walk_step(walk, step));
-    if (step == Step::mask) steps.push_back(identity_heads(options));
+    add_to_walk(lesson, step, steps.emplace_back(walk_step(walk, step)));
+    if (step == Step::mask) steps.push_back(identity_heads(lesson));
   }
   steps.front().afterwards.push_back(
       catalogue.text("lesson.transformer.seed", {{"seed", std::to_string(options.seed)}}));
@@ -116,6 +124,7 @@ std::vector<ShownStep> transformer_lesson(LessonOptions& options) {
   const Tensor untrained =
       Tensor::of(table.shape(),
                  std::vector<float>(table.data<float>(), table.data<float>() + table.elements()));
+  const TrainingLoop loop(lesson);
   const recipes::WorkedTraining training = recipes::train_worked_model(options.threads, worked);
   const std::string after =
       recipes::continuation_of(options.threads, *worked.model, worked.tokenizer, pair.source);
@@ -129,6 +138,7 @@ std::vector<ShownStep> transformer_lesson(LessonOptions& options) {
                      {"cosine_after", cosine("win", "die")},
                      {"closest_before", closest.before},
                      {"closest_after", closest.after}};
+  loop.add_points(training, after, learned);
   if (closest.after > closest.before) {
     learned.afterwards.push_back(catalogue.text("lesson.transformer.closer",
                                                 {{"first", closest.first},
@@ -136,6 +146,7 @@ std::vector<ShownStep> transformer_lesson(LessonOptions& options) {
                                                  {"before", catalogue.number(closest.before, 4)},
                                                  {"after", catalogue.number(closest.after, 4)}}));
   }
+  steps.push_back(transformer_closing(lesson));
   return steps;
 }
 

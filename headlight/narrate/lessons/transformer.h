@@ -1,0 +1,52 @@
+// What the files of the lesson `transformer` share: what the tutorial says beyond the walk.
+#pragma once
+
+#include <string>
+
+#include "headlight/narrate/lessons/lesson.h"
+#include "headlight/narrate/steps.h"
+#include "headlight/recipes/recipes.h"
+
+namespace headlight::narrate {
+
+// What is told besides the walk's own texts. References last as long as it does.
+struct TransformerLesson {
+  LessonOptions& options;
+  const recipes::WorkedModel& worked;
+  explain::Trace& trace;  // of the first sentence, before training; variants are added to it
+
+  const Catalogue& catalogue() const { return options.catalogue; }
+  std::string text(const std::string& key, const std::vector<Placeholder>& values = {}) const {
+    return options.catalogue.text(key, values);
+  }
+};
+
+// Adds to a step of the walk what the tutorial says there: pictures, sums by hand, and the numbers
+// of its own ways beside ours.
+void add_to_walk(const TransformerLesson& lesson, Step step, ShownStep& shown);
+
+// Masked attention beside the ordinary one, on the same numbers.
+void add_masked_beside_ordinary(const TransformerLesson& lesson, const tensor::Tensor& ordinary,
+                                const tensor::Tensor& masked, ShownStep& shown);
+
+// The loop of training in its six points, with the numbers of one step and of all; the model is
+// still untrained.
+class TrainingLoop {
+ public:
+  explicit TrainingLoop(const TransformerLesson& lesson);
+  // After training: the points, and how the trained model writes word by word.
+  void add_points(const recipes::WorkedTraining& training, const std::string& says,
+                  ShownStep& shown) const;
+
+ private:
+  double weight() const;
+
+  const TransformerLesson& lesson_;
+  double gradient_norm_ = 0;
+  double weight_before_ = 0;
+};
+
+// Three points to remember, and the papers.
+ShownStep transformer_closing(const TransformerLesson& lesson);
+
+}  // namespace headlight::narrate

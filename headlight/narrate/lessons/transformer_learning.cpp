@@ -1,0 +1,109 @@
+// The end of the lesson `transformer`: the loop of training, what the model then writes, and what
+// to remember.
+#include <cmath>
+
+#include "headlight/narrate/lessons/lesson_parts.h"
+#include "headlight/narrate/lessons/transformer.h"
+
+namespace headlight::narrate {
+namespace {
+
+constexpr const char* kPapers[] = {
+    "Hochreiter, Schmidhuber (1997): Long Short-Term Memory",
+    "Cho et al. (2014): Learning Phrase Representations using RNN Encoder–Decoder for Statistical "
+    "Machine Translation",
+    "Bahdanau, Cho, Bengio (2014): Neural Machine Translation by Jointly Learning to Align and "
+    "Translate",
+    "He et al. (2015): Deep Residual Learning for Image Recognition",
+    "Ba, Kiros, Hinton (2016): Layer Normalization",
+    "Vaswani et al. (2017): Attention Is All You Need",
+    "Devlin et al. (2018): BERT: Pre-training of Deep Bidirectional Transformers for Language "
+    "Understanding",
+    "Touvron et al. (2023): LLaMA: Open and Efficient Foundation Language Models"};
+
+// <start> and the words so far, and the word that follows them.
+ShownTable spoken(const Catalogue& catalogue, const std::string& says) {
+  ShownTable table{{{catalogue.text("label.has_read"), catalogue.text("label.says")}}};
+  std::string read = "<start>";
+  for (const std::string_view word : text::words(says)) {
+    table.lines.push_back({read, std::string(word)});
+    read += " " + std::string(word);
+  }
+  if (!says.ends_with("…")) table.lines.push_back({read, "<end>"});
+  return table;
+}
+
+}  // namespace
+
+TrainingLoop::TrainingLoop(const TransformerLesson& lesson) : lesson_(lesson) {
+  const models::Model& model = *lesson.worked.model;
+  tensor::Arena arena;
+  autograd::Tape tape;
+  autograd::Context context{
+      .threads = lesson.options.threads, .arena = arena, .tape = &tape, .training = true};
+  tape.backward(context, model.loss(context, recipes::sentence_batch(lesson.worked)));
+  double squares = 0;
+  for (const nn::ParameterHandle& parameter : model.parameters()) {
+    const tensor::Tensor gradient = parameter->grad();
+    if (!gradient.defined()) continue;
+    const tensor::Tensor numbers = gradient.contiguous();
+    for (int64_t i = 0; i < numbers.elements(); ++i) {
+      squares += std::pow(static_cast<double>(numbers.data<float>()[i]), 2);
+    }
+    parameter->clear_grad();
+  }
+  gradient_norm_ = std::sqrt(squares);
+  weight_before_ = weight();
+}
+
+// The first number of the first word of the first sentence.
+double TrainingLoop::weight() const {
+  const recipes::WorkedModel& worked = lesson_.worked;
+  const tensor::Tensor table = worked.model->state().at("shared.weight");
+  const int64_t id = worked.tokenizer.encode(worked.sentences.front().source).front();
+  return table.data<float>()[id * table.size(1)];
+}
+
+void TrainingLoop::add_points(const recipes::WorkedTraining& training, const std::string& says,
+                              ShownStep& shown) const {
+  const Catalogue& catalogue = lesson_.catalogue();
+  const auto number = [&](double value) { return catalogue.number(value, 4); };
+  const std::vector<double>& losses = training.losses;
+  const std::string& target = lesson_.worked.sentences.front().target;
+  const double weight_after = weight();
+  shown.paragraphs.push_back(lesson_.text("lesson.transformer.loop"));
+  shown.paragraphs.push_back(lesson_.text(
+      "lesson.transformer.loop.1", {{"given", "<start> " + target}, {"right", target + " <end>"}}));
+  shown.paragraphs.push_back(lesson_.text("lesson.transformer.loop.2"));
+  shown.paragraphs.push_back(
+      lesson_.text("lesson.transformer.loop.3", {{"loss", number(losses.front())}}));
+  shown.paragraphs.push_back(
+      lesson_.text("lesson.transformer.loop.4", {{"gradient", number(gradient_norm_)}}));
+  shown.paragraphs.push_back(lesson_.text("lesson.transformer.loop.5",
+                                          {{"word", lesson_.trace.input().source_tokens.front()},
+                                           {"before", number(weight_before_)},
+                                           {"after", number(weight_after)}}));
+  shown.paragraphs.push_back(
+      lesson_.text("lesson.transformer.loop.6", {{"steps", std::to_string(training.steps)}}));
+  ShownTable course{{{catalogue.text("label.step"), catalogue.text("label.loss")}}};
+  for (const int64_t step : {int64_t{0}, training.steps / 4, training.steps / 2, training.steps}) {
+    course.lines.push_back({std::to_string(step), number(losses[static_cast<size_t>(step)])});
+  }
+  shown.tables = {course, spoken(catalogue, says)};
+  shown.numbers.insert(shown.numbers.end(), {{"gradient_norm", gradient_norm_},
+                                             {"weight_before", weight_before_},
+                                             {"weight_after", weight_after}});
+}
+
+ShownStep transformer_closing(const TransformerLesson& lesson) {
+  ShownStep step{.number = number_of(Step::learning),
+                 .title = lesson.text("lesson.transformer.closing.title")};
+  for (const char* point : {"lesson.transformer.closing.1", "lesson.transformer.closing.2",
+                            "lesson.transformer.closing.3", "lesson.transformer.references"}) {
+    step.paragraphs.push_back(lesson.text(point));
+  }
+  for (const char* paper : kPapers) step.paragraphs.emplace_back(paper);
+  return step;
+}
+
+}  // namespace headlight::narrate
