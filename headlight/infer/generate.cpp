@@ -15,6 +15,7 @@ struct Live {
   std::vector<int64_t> history;  // the prompt's ids and the new ones
   TextStream stream;
   Limit limit;
+  size_t window_begin = 0;  // of the history, what the model reads: all, until the context slides
 };
 
 class Generation {
@@ -31,31 +32,64 @@ class Generation {
         results_(prompts.size()) {}
 
   std::vector<Continuation> run() {
-    const std::vector<Prompt> started = start();
+    start();
     if (live_.empty()) return std::move(results_);
-    Sequences sequences(context_, model_, started, options_.use_cache);
-    Sequences::Rows rows = sequences.begin();
+    std::optional<Sequences> sequences;
+    sequences.emplace(context_, model_, windows(), options_.use_cache);
+    Sequences::Rows rows = sequences->begin();
     for (;;) {
       choose(rows);
       const std::vector<int64_t> on = take(rows);
       if (on.empty()) return std::move(results_);
-      if (on.size() < rows_) sequences.select(on);
-      rows = sequences.read(chosen_);
+      if (slide()) {
+        // Those whose context is not full read on with the same bits.
+        sequences.emplace(context_, model_, windows(), options_.use_cache);
+        rows = sequences->begin();
+        continue;
+      }
+      if (on.size() < rows_) sequences->select(on);
+      rows = sequences->read(chosen_);
     }
   }
 
  private:
   // The prompts that may get new ids.
-  std::vector<Prompt> start() {
-    std::vector<Prompt> started;
+  void start() {
     for (size_t i = 0; i < prompts_.size(); ++i) {
-      const Limit limit = limit_of(model_, ending_, prompts_[i]);
+      const Limit limit = options_.slides ? wanted_limit(ending_, prompts_[i])
+                                          : limit_of(model_, ending_, prompts_[i]);
       results_[i].reason = limit.reason;
       if (limit.count == 0) continue;
       live_.push_back({i, prompts_[i].ids, TextStream(ending_, prompts_[i].ids), limit});
-      started.push_back(prompts_[i]);
     }
-    return started;
+  }
+
+  // What each sequence that goes on is to be read from.
+  std::vector<Prompt> windows() const {
+    std::vector<Prompt> prompts;
+    for (const Live& live : live_) {
+      const auto begin = live.history.begin() + static_cast<std::ptrdiff_t>(live.window_begin);
+      prompts.push_back({{begin, live.history.end()}, prompts_[live.prompt].source});
+    }
+    return prompts;
+  }
+
+  // Whether the last id of the sequence has no place in the context any more.
+  bool is_full(const Live& live) const {
+    return static_cast<int64_t>(live.history.size() - live.window_begin) > model_.context_length();
+  }
+
+  // Moves the windows of full contexts; whether there were any.
+  bool slide() {
+    const auto half = static_cast<size_t>(std::max<int64_t>(1, model_.context_length() / 2));
+    bool has_moved = false;
+    for (Live& live : live_) {
+      if (!is_full(live)) continue;
+      live.window_begin = live.history.size() - half;
+      ++results_[live.prompt].slides;
+      has_moved = true;
+    }
+    return has_moved;
   }
 
   // Rows are independent of each other, so that each may be on any thread.

@@ -24,7 +24,8 @@ struct Prompt {
   std::vector<int64_t> source = {};  // what an encoder-decoder translates; others have none
 };
 
-// When a sequence ends. It always does at the context's end: when an id could not be read any more.
+// When a sequence ends. It does at the context's end, when an id could not be read any more, unless
+// the context slides.
 struct Ending {
   int64_t max_new_tokens = kNoLimit;
   int64_t max_beyond_source = kNoLimit;  // new ids at most this many more than the source has
@@ -48,6 +49,7 @@ struct Continuation {
   // where that ended it.
   std::vector<float> log_probabilities = {};
   StopReason reason = StopReason::limit;
+  int64_t slides = 0;  // how often the context was full and slid
 
   double log_probability() const;  // their sum
 };
@@ -56,6 +58,9 @@ struct GenerateOptions {
   SamplingOptions sampling = {};  // greedy
   Ending ending = {};
   bool use_cache = true;  // without it every step computes all from scratch
+  // At the context's end the last half of what was read is kept and read again, as if it were the
+  // prompt; so a sequence may be of any length.
+  bool slides = false;
   // The number of the first prompt, which the draws depend on: prompts that are handed over one by
   // one, each with its own number, get what they get together.
   uint64_t first_sequence = 0;

@@ -13,18 +13,21 @@ using Ids = std::vector<int64_t>;
 
 // run(the inputs of a batch) gives a result for each.
 template <class Result, class Run>
-std::vector<Result> in_batches(const std::vector<Ids>& inputs, size_t batch_tokens,
-                               const Run& run) {
+std::vector<Result> in_batches(const std::vector<Ids>& inputs, size_t batch_tokens, const Run& run,
+                               const std::function<void(double share)>& progress = {}) {
   std::vector<size_t> lengths;
   lengths.reserve(inputs.size());
   for (const Ids& input : inputs) lengths.push_back(input.size());
   std::vector<Result> results(inputs.size());
+  size_t done = 0;
   for (const std::vector<size_t>& batch : length_batches(lengths, batch_tokens)) {
     std::vector<Ids> members;
     members.reserve(batch.size());
     for (const size_t index : batch) members.push_back(inputs[index]);
     std::vector<Result> of_batch = run(members);
     for (size_t i = 0; i < batch.size(); ++i) results[batch[i]] = std::move(of_batch[i]);
+    done += batch.size();
+    if (progress) progress(static_cast<double>(done) / static_cast<double>(inputs.size()));
   }
   return results;
 }
@@ -58,9 +61,11 @@ std::vector<Continuation> greedy_outputs(Context& context, const Model& model,
                                          const std::vector<Ids>& sources,
                                          const OutputOptions& options) {
   return in_batches<Continuation>(
-      sources, options.batch_tokens, [&](const std::vector<Ids>& batch) {
+      sources, options.batch_tokens,
+      [&](const std::vector<Ids>& batch) {
         return generate(context, model, prompts_for(batch), {.ending = options.ending});
-      });
+      },
+      options.progress);
 }
 
 std::vector<std::vector<Hypothesis>> beam_outputs(Context& context, const Model& model,
@@ -73,9 +78,11 @@ std::vector<std::vector<Hypothesis>> beam_outputs(Context& context, const Model&
   const size_t batch_tokens =
       options.batch_tokens / static_cast<size_t>(std::max<int64_t>(1, search.beams));
   return in_batches<std::vector<Hypothesis>>(
-      sources, batch_tokens, [&](const std::vector<Ids>& batch) {
+      sources, batch_tokens,
+      [&](const std::vector<Ids>& batch) {
         return beam_search(context, model, prompts_for(batch), beam_options);
-      });
+      },
+      options.progress);
 }
 
 std::vector<std::vector<float>> sentence_vectors(Context& context, const Model& model,

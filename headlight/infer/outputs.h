@@ -17,6 +17,8 @@ struct OutputOptions {
   // The paper's limit: source length + 50.
   Ending ending = {.max_beyond_source = 50};
   size_t batch_tokens = 2048;  // of sources, padding included
+  // Told the share of sources that are done, from 0 to 1.
+  std::function<void(double share)> progress = {};
 };
 
 // What the model writes for each source, choosing greedily.

@@ -162,14 +162,19 @@ bool is_stop_id(const Ending& ending, int64_t id) {
   return std::ranges::find(*ending.stop_ids, id) != ending.stop_ids->end();
 }
 
-Limit limit_of(const Model& model, const Ending& ending, const Prompt& prompt) {
-  // The last new id is not read any more.
-  const int64_t room = model.context_length() - static_cast<int64_t>(prompt.ids.size()) + 1;
+Limit wanted_limit(const Ending& ending, const Prompt& prompt) {
   const auto source = static_cast<int64_t>(prompt.source.size());
   const int64_t wanted = std::min(
       ending.max_new_tokens,
       ending.max_beyond_source > kNoLimit - source ? kNoLimit : ending.max_beyond_source + source);
-  return room < wanted ? Limit{room, StopReason::context} : Limit{wanted, StopReason::limit};
+  return {wanted, StopReason::limit};
+}
+
+Limit limit_of(const Model& model, const Ending& ending, const Prompt& prompt) {
+  // The last new id is not read any more.
+  const int64_t room = model.context_length() - static_cast<int64_t>(prompt.ids.size()) + 1;
+  const Limit wanted = wanted_limit(ending, prompt);
+  return room < wanted.count ? Limit{room, StopReason::context} : wanted;
 }
 
 }  // namespace headlight::infer

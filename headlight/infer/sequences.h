@@ -61,5 +61,7 @@ struct Limit {
   StopReason reason = StopReason::limit;
 };
 Limit limit_of(const Model& model, const Ending& ending, const Prompt& prompt);
+// The same where the context slides and ends nothing.
+Limit wanted_limit(const Ending& ending, const Prompt& prompt);
 
 }  // namespace headlight::infer

@@ -42,6 +42,7 @@ std::vector<std::vector<infer::Hypothesis>> translate(
   infer::OutputOptions output_options;
   output_options.ending.tokenizer = &tokenizer;
   output_options.ending.max_new_tokens = options.max_new_tokens;
+  output_options.progress = options.progress;
   std::vector<std::vector<int64_t>> written;  // those that are not empty
   for (const std::vector<int64_t>& ids : sources) {
     if (!ids.empty()) written.push_back(ids);

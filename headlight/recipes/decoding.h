@@ -22,6 +22,7 @@ infer::SamplingOptions read_sampling_options(const GivenValues& values, uint64_t
 struct TranslateOptions {
   std::optional<infer::SearchOptions> search = {};  // nothing: greedy
   int64_t max_new_tokens = infer::kNoLimit;
+  std::function<void(double share)> progress = {};  // told the share that is done
 };
 
 // For each source the hypotheses, the best first; greedily there is one, with a score of 0. An

@@ -16,6 +16,7 @@ using base::Error;
 using base::ErrorKind;
 
 constexpr int64_t kHeldOutOfEvaluation = 500;  // of each kind, for the loss
+constexpr double kShareOfLoss = 0.1;           // of the time; translations take longer
 
 class Evaluator {
  public:
@@ -32,7 +33,7 @@ class Evaluator {
     data::TokenStream tokens = data::tokenize(tokenizer, read_data(), request_.data);
     data::ValidationWindows windows(tokens, model_.context_length(), request_.data);
     Evaluation result{.tokens = windows.target_count()};
-    add_loss(*train::validation_task(std::move(windows)), result);
+    add_loss(*train::validation_task(std::move(windows)), result, {0, 1});
     return result;
   }
 
@@ -42,7 +43,7 @@ class Evaluator {
     data::PairSet set = data::encode_pairs(tokenizer, tokenizer, pairs, request_.data);
     check_lengths(set, pairs);
     Evaluation result{.sentences = set.size()};
-    add_loss(*train::validation_task(std::move(set), sequence_ids()), result);
+    add_loss(*train::validation_task(std::move(set), sequence_ids()), result, {0, kShareOfLoss});
     std::vector<std::vector<int64_t>> sources;
     std::vector<std::string> references;
     for (const data::Pair& pair : pairs) {
@@ -51,7 +52,9 @@ class Evaluator {
     }
     autograd::Context context{.threads = threads_, .arena = arena_};
     std::vector<std::string> written;
-    for (auto& found : translate(context, model_, tokenizer, sources, {.search = request_.search}))
+    const TranslateOptions options{.search = request_.search,
+                                   .progress = progress_within({kShareOfLoss, 1})};
+    for (auto& found : translate(context, model_, tokenizer, sources, options))
       written.push_back(std::move(found.front().text));
     result.bleu = text::corpus_bleu(written, references).score;
     result.chrf = text::corpus_chrf(written, references);
@@ -66,7 +69,7 @@ class Evaluator {
                       " tokens, the model " + std::to_string(model_.source_vocab_size()));
     }
     Evaluation result;
-    add_loss(*train::generated_task(*task, 1, 0, kHeldOutOfEvaluation), result);
+    add_loss(*train::generated_task(*task, 1, 0, kHeldOutOfEvaluation), result, {0, 0});
     result.exact_match = exact_match(threads_, model_, *task);
     return result;
   }
@@ -78,8 +81,16 @@ class Evaluator {
     return text::read_text(files_, request_.data, request_.encoding);
   }
 
-  void add_loss(const train::Task& task, Evaluation& to) {
-    to.loss = train::validation_loss(threads_, arena_, model_, task);
+  // Of a part of the work, as a share of the whole.
+  std::function<void(double share)> progress_within(Range<double> part) const {
+    if (!request_.progress) return {};
+    return [this, part](double share) {
+      request_.progress(part.lowest + share * (part.highest - part.lowest));
+    };
+  }
+
+  void add_loss(const train::Task& task, Evaluation& to, Range<double> part) {
+    to.loss = train::validation_loss(threads_, arena_, model_, task, progress_within(part));
     to.perplexity = std::exp(to.loss);
   }
 

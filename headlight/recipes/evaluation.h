@@ -15,6 +15,8 @@ struct EvaluationRequest {
   std::string data = {};                            // a text, or tab-separated pairs to translate
   std::string encoding = {};                        // of the data, when not UTF-8
   std::optional<infer::SearchOptions> search = {};  // of translations; nothing: greedy
+  std::function<void(double share)> progress =
+      {};  // told the share that is done, where it is known
 };
 
 // Losses are natural-log, mean per target token; BLEU and chrF are sacreBLEU's.

@@ -93,10 +93,12 @@ double Trainer::evaluate() {
 }
 
 double validation_loss(base::ThreadPool& threads, tensor::Arena& arena, const models::Model& model,
-                       const Task& task) {
+                       const Task& task, const std::function<void(double share)>& progress) {
   double sum = 0;
   int64_t count = 0;
-  for (int64_t index = 0; index < task.validation_batches(); ++index) {
+  const int64_t batches = task.validation_batches();
+  for (int64_t index = 0; index < batches; ++index) {
+    if (progress) progress(static_cast<double>(index) / static_cast<double>(batches));
     const models::Batch batch = task.validation_batch(index);
     autograd::Context context{.threads = threads, .arena = arena};
     const int64_t targets = counted_targets(batch);

@@ -1,6 +1,7 @@
 // Trainer: one step of learning after another, and the loss of the whole validation set.
 #pragma once
 
+#include <functional>
 #include <limits>
 
 #include "headlight/optim/optim.h"
@@ -72,8 +73,9 @@ class Trainer {
   Progress progress_;
 };
 
-// Mean loss per target over all validation batches of a task.
+// Mean loss per target over all validation batches of a task. `progress` is told the share that is
+// done, from 0 to 1.
 double validation_loss(base::ThreadPool& threads, tensor::Arena& arena, const models::Model& model,
-                       const Task& task);
+                       const Task& task, const std::function<void(double share)>& progress = {});
 
 }  // namespace headlight::train
