@@ -25,14 +25,42 @@ size_t edits_between(std::string_view a, std::string_view b) {
   return back[b.size()];
 }
 
+constexpr size_t kShortestBeginning = 3;
+
+// "temp" of "temperature", and "top-k" of "top-k-sampling".
+bool is_beginning(std::string_view word, std::string_view candidate) {
+  if (word.size() >= kShortestBeginning && candidate.starts_with(word)) return true;
+  return candidate.size() >= kShortestBeginning && word.starts_with(candidate) &&
+         (word.size() == candidate.size() || word[candidate.size()] == '-');
+}
+
+bool is_near(std::string_view word, std::string_view candidate, size_t edits) {
+  // In two letters, one that is wrong leaves nothing to go by.
+  if (word.size() < 3) return word.size() == 2 && std::ranges::is_permutation(word, candidate);
+  return edits <= word.size() / 3;
+}
+
 }  // namespace
 
-std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+std::optional<std::string_view> nearest(std::string_view word,
+                                        std::span<const std::string_view> candidates) {
   // The table is quadratic, and no word we know is longer than this.
   const std::string_view start = word.substr(0, 64);
-  return *std::ranges::min_element(candidates, {}, [&](std::string_view candidate) {
-    return candidate.starts_with(start) ? 1 : edits_between(start, candidate);
-  });
+  std::optional<std::string_view> best;
+  size_t fewest = word.size() + 1;
+  for (const std::string_view candidate : candidates) {
+    const bool is_begun = is_beginning(start, candidate);
+    const size_t edits = is_begun ? 1 : edits_between(start, candidate);
+    if (edits >= fewest || !(is_begun || is_near(start, candidate, edits))) continue;
+    best = candidate;
+    fewest = edits;
+  }
+  return best;
+}
+
+std::string nearest_hint(std::string_view word, std::span<const std::string_view> candidates) {
+  const auto found = nearest(word, candidates);
+  return found ? "; the nearest is " + std::string(*found) : "";
 }
 
 }  // namespace headlight::base

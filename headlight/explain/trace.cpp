@@ -84,8 +84,7 @@ const TracedTensor& Trace::at(std::string_view name) const {
   for (const TracedTensor& parameter : parameters_) names.push_back(parameter.name);
   throw Error(ErrorKind::bad_input, "trace", io::in_quotes(name),
               names.empty() ? std::string("there are no tensors")
-                            : "there is no such tensor; the nearest is " +
-                                  std::string(base::nearest(name, names)));
+                            : "there is no such tensor" + base::nearest_hint(name, names));
 }
 
 Tensor Trace::values(std::string_view name) const {

@@ -53,9 +53,9 @@ std::vector<Variant> add_variants(Trace& trace, const models::Model& model,
   const std::vector<std::string> places = variant_places(trace);
   const std::vector<std::string_view> names(places.begin(), places.end());
   throw base::Error(base::ErrorKind::bad_input, "variants", io::in_quotes(place),
-                    names.empty() ? std::string("no place of the trace has any")
-                                  : "no place with variants is called so; the nearest is " +
-                                        std::string(base::nearest(place, names)));
+                    names.empty()
+                        ? std::string("no place of the trace has any")
+                        : "no place with variants is called so" + base::nearest_hint(place, names));
 }
 
 std::vector<Variant> add_variants(Trace& trace, const models::Model& model,

@@ -28,6 +28,8 @@ using Placeholder = std::pair<std::string_view, std::string>;
 //   slip.masking.said .right   slips of well-known texts, put right
 //   role.previous .text        roles of heads
 //   cell.*, backward.*         why a cell has its value; the way from the loss to a weight
+//   command.*                  what commands tell while they work; .counts: how large counts are
+//                              shortened, "1000=# K; 1000000=# M"
 //   lesson.*, label.*, message.*, first.*
 // Never changes; may be used from several threads.
 class Catalogue {

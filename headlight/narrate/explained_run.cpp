@@ -166,9 +166,11 @@ void refuse_unchanged(const Explaining& work, const Explained& run, const std::s
   }
   if (changed.empty() || tensor.starts_with("variant.")) return;
   const std::vector<std::string_view> names(changed.begin(), changed.end());
+  const auto near = base::nearest(tensor, names);
   throw Error(ErrorKind::bad_input, "explain", tensor,
-              options + " leaves it as it is; the nearest that it changes is " +
-                  std::string(base::nearest(tensor, names)));
+              options + " leaves it as it is; " +
+                  (near ? "the nearest that it changes is " : "it changes ") +
+                  std::string(near.value_or(names.front())));
 }
 
 explain::CellReference asked_cell(const Explaining& work, const Explained& run) {

@@ -1,7 +1,7 @@
 // Door of narrate: explanations as documents in a language. The catalogue of texts, the walk from a
-// sentence to a learned weight, lessons, the first minute, the page; as text, JSON or HTML. Nothing
-// here knows argv or a terminal: what is drawn on is a TextStyle, what is written goes to an
-// Output.
+// sentence to a learned weight, lessons, the first minute, the page; as text, JSON or HTML; and the
+// lines of commands that follow a language. Nothing here knows argv or a terminal: what is drawn on
+// is a TextStyle, what is written goes to an Output.
 //
 //   base::ThreadPool threads(2);
 //   const narrate::Explanation explanation(threads, base::real_files(),
@@ -14,6 +14,7 @@
 #pragma once
 
 #include "headlight/narrate/catalogue.h"
+#include "headlight/narrate/command_lines.h"
 #include "headlight/narrate/draw_matrix.h"
 #include "headlight/narrate/explain_request.h"
 #include "headlight/narrate/explanation.h"

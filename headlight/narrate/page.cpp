@@ -100,8 +100,8 @@ std::string backward_text(const Trace& trace, const explain::BackwardWalk* found
 
 // Lessons and what only a terminal says are not shown.
 bool is_on_pages(std::string_view key) {
-  constexpr std::array<std::string_view, 6> kElsewhere = {"lesson.",   "first.", "train.",
-                                                          "evaluate.", "bench.", "info."};
+  constexpr std::array<std::string_view, 7> kElsewhere = {
+      "lesson.", "first.", "train.", "evaluate.", "bench.", "info.", "command."};
   constexpr std::array<std::string_view, 4> kMessages = {
       "message.absent", "message.says", "message.before_training", "message.after_training"};
   if (key.starts_with("message.")) return std::ranges::find(kMessages, key) != kMessages.end();

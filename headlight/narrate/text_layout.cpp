@@ -64,6 +64,23 @@ size_t kept_together(const Words& words, size_t begin) {
   return end - begin;
 }
 
+// Words of a shell; what stands in quotes is part of one.
+std::vector<std::string> shell_words(std::string_view command) {
+  std::vector<std::string> words(1);
+  char quote = 0;
+  for (size_t at = 0; at < command.size(); ++at) {
+    const char c = command[at];
+    if (c == ' ' && quote == 0) {
+      if (!words.back().empty()) words.emplace_back();
+      continue;
+    }
+    if (quote == 0 ? c == '"' || c == '\'' : c == quote) quote = quote == 0 ? c : 0;
+    words.back() += c;
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
 std::string joined_by_blanks(const Words& words, size_t begin, size_t count) {
   std::string joined;
   for (size_t i = begin; i < begin + count; ++i) {
@@ -115,6 +132,50 @@ std::string wrapped(std::string_view text, int64_t width, std::string_view inden
     at += count;
   }
   return is_empty ? lines : lines + line + "\n";
+}
+
+std::string wrapped_command(std::string_view command, int64_t width, std::string_view indent) {
+  constexpr std::string_view kGoesOn = " \\";
+  const std::vector<std::string> words = shell_words(command);
+  const std::string hanging = std::string(indent) + "      ";
+  std::string lines;
+  std::string line(indent);
+  bool is_empty = true;
+  const auto add = [&](const std::string& piece, bool is_last) {
+    const int64_t end = is_last ? 0 : text::columns(kGoesOn);
+    if (!is_empty && text::columns(line) + 1 + text::columns(piece) + end > width) {
+      lines.append(line).append(kGoesOn).append("\n");
+      line = hanging;
+      is_empty = true;
+    }
+    line.append(is_empty ? "" : " ").append(piece);
+    is_empty = false;
+  };
+  for (size_t at = 0; at < words.size(); ++at) {
+    const bool has_value =
+        words[at].starts_with("--") && at + 1 < words.size() && !words[at + 1].starts_with("-");
+    const std::string pair = has_value ? words[at] + " " + words[at + 1] : words[at];
+    const bool fits = text::columns(hanging) + text::columns(pair) + 2 <= width;
+    if (has_value && fits) ++at;
+    add(fits ? pair : words[at], at + 1 == words.size());
+  }
+  return lines + line + "\n";
+}
+
+std::string shell_quoted(std::string_view value) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_./:,+=@%").find(c) != std::string_view::npos ||
+           static_cast<unsigned char>(c) >= 0x80;
+  };
+  if (!value.empty() && std::ranges::all_of(value, is_plain)) return std::string(value);
+  // In double quotes four characters mean something; an exclamation mark does in some shells.
+  if (value.find_first_of("\"$`\\!") == std::string_view::npos) {
+    return '"' + std::string(value) + '"';
+  }
+  std::string quoted = "'";
+  for (const char c : value) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
 }
 
 std::string padded(const std::string& text, int64_t width) {

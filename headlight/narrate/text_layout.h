@@ -26,6 +26,12 @@ std::string with_decimal(std::string number, std::string_view decimal);
 // and symbols with the signs between them, such as "8 · 64 = 512", and a number with what it is of,
 // such as "Loss: 3.9". Breaks of lines are blanks, and controls can be seen.
 std::string wrapped(std::string_view text, int64_t width, std::string_view indent = "");
+// A command as it would be typed: where it is longer than `width` columns, in lines that end with a
+// backslash, so that it can still be copied. Breaks are between words, none between an option and
+// its value if that can be, and none inside quotes.
+std::string wrapped_command(std::string_view command, int64_t width, std::string_view indent = "");
+// A value as a shell reads it back: in quotes where it needs some.
+std::string shell_quoted(std::string_view value);
 // With blanks up to `width` columns: after the text, or before it.
 std::string padded(const std::string& text, int64_t width);
 std::string padded_before(const std::string& text, int64_t width);

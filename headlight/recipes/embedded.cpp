@@ -55,6 +55,28 @@ std::vector<std::string> embedded_models() {
   return {names.begin(), names.end()};
 }
 
+std::vector<std::string> embedded_example(std::string_view name) {
+  struct Example {
+    std::string_view name, command, option, text;
+  };
+  constexpr Example kExamples[] = {
+      {"numbers", "translate", "--text", "one hundred forty-two"},
+      {"stories", "generate", "--prompt", "Anna has three apples. She gives"},
+      {"thrones", "translate", "--text", "When you play the game of thrones"}};
+  const auto found = std::ranges::find(kExamples, name, &Example::name);
+  if (found == std::end(kExamples)) return {"info", std::string(name)};
+  return {std::string(found->command), std::string(name), std::string(found->option),
+          std::string(found->text)};
+}
+
+uint64_t embedded_bytes(std::string_view name) {
+  uint64_t bytes = 0;
+  for (const base::EmbeddedFile& file : embedded_files()) {
+    if (file.path.substr(0, file.path.find('/')) == name) bytes += file.bytes.size();
+  }
+  return bytes;
+}
+
 int FilesWithEmbedded::open(const std::string& path, int flags, unsigned permissions) {
   if (!is_inside(path)) return FileSystem::open(path, flags, permissions);
   if ((flags & O_ACCMODE) != O_RDONLY) return -EROFS;
@@ -111,10 +133,13 @@ std::string model_folder(base::FileSystem& files, std::string argument) {
   if (files.path_status(argument, status) >= 0) return argument;
   const std::string inside = std::string(kPrefix) + argument;
   if (files.path_status(inside, status) >= 0) return inside;
+  const std::vector<std::string> models = embedded_models();
   std::string names;
-  for (const std::string& name : embedded_models()) names += (names.empty() ? "" : ", ") + name;
+  for (const std::string& name : models) names += (names.empty() ? "" : ", ") + name;
   throw Error(ErrorKind::bad_input, "model", argument,
-              "there is no such file or folder; models that come with the program are " + names);
+              "there is no such file or folder; models that come with the program are " + names +
+                  base::nearest_hint(argument,
+                                     std::vector<std::string_view>(models.begin(), models.end())));
 }
 
 }  // namespace headlight::recipes

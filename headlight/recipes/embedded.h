@@ -15,6 +15,12 @@ const std::vector<base::EmbeddedFile>& embedded_files();
 // Their names, sorted.
 std::vector<std::string> embedded_models();
 
+// The arguments of a command that shows what the model is for: {"translate", "thrones", "--text",
+// ...}.
+std::vector<std::string> embedded_example(std::string_view name);
+// What its files take.
+uint64_t embedded_bytes(std::string_view name);
+
 // The operating system's files and, under "embedded:", those that come with Headlight, which can
 // only be read.
 class FilesWithEmbedded : public base::FileSystem {

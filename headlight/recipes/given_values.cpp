@@ -54,9 +54,8 @@ std::string GivenValues::choice(std::string_view name,
   if (std::ranges::find(choices, *given) != choices.end()) return *given;
   std::string all;
   for (const std::string_view choice : choices) all.append(all.empty() ? "" : ", ").append(choice);
-  throw Error(
-      ErrorKind::usage, source(name), io::in_quotes(*given),
-      "must be one of " + all + "; the nearest is " + std::string(base::nearest(*given, choices)));
+  throw Error(ErrorKind::usage, source(name), io::in_quotes(*given),
+              "must be one of " + all + base::nearest_hint(*given, choices));
 }
 
 void exclude(GivenValues& values, std::string_view name, std::string_view other,

@@ -38,8 +38,7 @@ HeadsOff::HeadsOff(const std::vector<HeadName>& heads, models::Model& model,
     const auto found = std::find(places.begin(), places.end(), name.place);
     if (found == places.end()) {
       throw Error(ErrorKind::bad_input, source, io::in_quotes(name.place),
-                  "the model has no such attention; the nearest is " +
-                      std::string(base::nearest(name.place, places)));
+                  "the model has no such attention" + base::nearest_hint(name.place, places));
     }
     const int64_t count = attentions[static_cast<size_t>(found - places.begin())]->options().heads;
     if (name.head >= count) {

@@ -18,6 +18,7 @@
 #include "headlight/recipes/evaluation.h"
 #include "headlight/recipes/exact_match.h"
 #include "headlight/recipes/given_values.h"
+#include "headlight/recipes/habits.h"
 #include "headlight/recipes/heads_off.h"
 #include "headlight/recipes/model_information.h"
 #include "headlight/recipes/named_model.h"

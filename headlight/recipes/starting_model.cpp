@@ -76,9 +76,9 @@ text::Tokenizer starting_tokenizer(base::FileSystem& files, const TrainSettings&
   }
   if (!base::exists(files, kind)) {
     constexpr std::array<std::string_view, 4> kKinds = {"char", "word", "bpe:8000", "gpt2"};
-    throw Error(ErrorKind::bad_input, "tokenizer", kind,
-                "is no folder and none of char, word, bpe:N, gpt2; the nearest is " +
-                    std::string(base::nearest(kind, kKinds)));
+    throw Error(
+        ErrorKind::bad_input, "tokenizer", kind,
+        "is no folder and none of char, word, bpe:N, gpt2" + base::nearest_hint(kind, kKinds));
   }
   return text::load_tokenizer(files, kind);
 }

@@ -13,12 +13,15 @@ namespace headlight::recipes {
 
 struct TrainStart {
   int64_t step = 0;  // steps done before
-  std::string task;
+  std::string task = {};
   int64_t parameters = 0;
-  std::string data;    // "1003854 tokens to train on, 111540 to validate"
-  int64_t steps = 0;   // still to do
-  std::string memory;  // "12 MB"
+  std::string data = {};    // "1003854 tokens to train on, 111540 to validate"
+  int64_t steps = 0;        // still to do
+  std::string memory = {};  // "12 MB"
   double estimated_seconds = 0;
+  // For people, not of the log.
+  int64_t train_tokens = 0;  // 0: the task makes its data
+  double epochs = 0;         // that the steps are; 0: there are none
 };
 
 struct TrainStep {
@@ -46,12 +49,21 @@ struct TrainCheckpoint {
   int64_t step = 0;
 };
 
+// A first thing to do with the trained model: `headlight COMMAND FOLDER OPTION VALUE MORE`.
+struct NextCommand {
+  std::string command;  // "generate" or "translate"
+  std::string option;   // "--prompt"
+  std::string value;    // a text of the data
+  std::string more;     // further options; may be empty
+};
+
 struct TrainDone {
   int64_t step = 0;
   double valid_loss = 0;
   double best_valid_loss = 0;
   int64_t best_step = 0;
   std::optional<ExactMatch> exact_match = {};  // of tasks that make their data, by the best model
+  NextCommand next = {};                       // for people, not of the log
 };
 
 io::Json event_json(const TrainStart& event);

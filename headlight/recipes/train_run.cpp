@@ -135,13 +135,16 @@ void TrainRun::prepare(const TrainListener& listener) {
   const int64_t left = std::max<int64_t>(0, settings_.max_iters - first_step_);
   const double seconds = left == 0 ? 0 : trainer_->rehearse();
   const uint64_t weights = 4 * sizeof(float) * static_cast<uint64_t>(parameters);
-  const TrainStart start{.step = first_step_,
-                         .task = settings_.task,
-                         .parameters = parameters,
-                         .data = setup_.data_text,
-                         .steps = left,
-                         .memory = base::memory_text(weights + trainer_->arena().peak_bytes()),
-                         .estimated_seconds = seconds * static_cast<double>(left)};
+  const TrainStart start{
+      .step = first_step_,
+      .task = settings_.task,
+      .parameters = parameters,
+      .data = setup_.data_text,
+      .steps = left,
+      .memory = base::memory_text(weights + trainer_->arena().peak_bytes()),
+      .estimated_seconds = seconds * static_cast<double>(left),
+      .train_tokens = setup_.train_tokens,
+      .epochs = setup_.epoch_steps > 0 ? static_cast<double>(left) / setup_.epoch_steps : 0};
   log_->add(event_json(start));
   if (listener.start) listener.start(start);
 }
@@ -259,10 +262,14 @@ std::string TrainRun::sample() {
 
 TrainDone TrainRun::conclusion() {
   const train::Progress& progress = trainer_->progress();
-  TrainDone done{.step = progress.step,
-                 .valid_loss = progress.valid_loss,
-                 .best_valid_loss = progress.best_loss,
-                 .best_step = progress.best_step};
+  TrainDone done{
+      .step = progress.step,
+      .valid_loss = progress.valid_loss,
+      .best_valid_loss = progress.best_loss,
+      .best_step = progress.best_step,
+      .next = setup_.model->capabilities().continues_prompt
+                  ? NextCommand{"generate", "--prompt", setup_.example, "--temperature 0.8"}
+                  : NextCommand{"translate", "--text", setup_.example, ""}};
   if (setup_.generated) {
     const auto best = models::load_model(files_, folder_);
     done.exact_match = exact_match(threads_, *best, *setup_.generated);

@@ -5,6 +5,7 @@
 
 #include "headlight/base/base.h"
 #include "headlight/recipes/config_file.h"
+#include "headlight/recipes/habits.h"
 #include "headlight/recipes/train_check.h"
 #include "headlight/recipes/train_keys.h"
 
@@ -31,8 +32,16 @@ void check_key(const std::string& key, ErrorKind kind, const std::string& where)
   for (const TrainKey& known : train_keys()) names.push_back(known.name);
   names.push_back("seed");
   if (std::ranges::find(names, key) != names.end()) return;
-  throw Error(kind, where, io::in_quotes(key),
-              "is no key; the nearest is " + key_in_files(base::nearest(key, names)));
+  const HabitAnswer habit = answer_to_option("train", key);
+  std::string why;
+  if (std::ranges::find(names, habit.option) != names.end()) {
+    why = "; here it is " + key_in_files(habit.option);
+  } else if (!habit.sentence.empty()) {
+    why = "; " + std::string(habit.sentence);
+  } else if (const auto near = base::nearest(key, names)) {
+    why = "; the nearest is " + key_in_files(*near);
+  }
+  throw Error(kind, where, io::in_quotes(key), "is no key" + why);
 }
 
 void fill_from_file(GivenValues& values, base::FileSystem& files, const std::string& path) {

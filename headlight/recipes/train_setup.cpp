@@ -28,6 +28,33 @@ std::string sum_of(const Tokens& training, const Tokens& validation) {
   return sum.text();
 }
 
+// The first words of a text that are a short prompt: few letters, and no more tokens than leave
+// room for an answer.
+std::string prompt_from(std::string_view text, const text::Tokenizer& tokenizer, int64_t context) {
+  constexpr int64_t kLongest = 24;
+  std::string prompt;
+  for (const std::string& line : split_words(text.substr(0, text.find('\n', 1 << 12)), '\n')) {
+    for (const std::string_view word : text::words(line)) {
+      const std::string longer = prompt + (prompt.empty() ? "" : " ") + std::string(word);
+      const auto tokens = static_cast<int64_t>(tokenizer.encode(longer).size());
+      if (text::columns(longer) > kLongest || tokens > context / 2) return prompt;
+      prompt = longer;
+    }
+    if (!prompt.empty()) break;
+  }
+  return prompt;
+}
+
+// A sentence that fits on a line, if there is one.
+std::string short_source(const std::vector<data::Pair>& pairs) {
+  constexpr int64_t kLongest = 40;
+  const auto found = std::ranges::find_if(pairs, [](const data::Pair& pair) {
+    return !pair.source.empty() && text::columns(pair.source) <= kLongest;
+  });
+  if (found != pairs.end()) return found->source;
+  return pairs.empty() ? "" : pairs.front().source;
+}
+
 TrainSetup lm_setup(base::FileSystem& files, const TrainSettings& s, const GivenValues& values) {
   const std::string text = text::read_text(files, s.data, s.encoding);
   if (text.empty()) throw Error(ErrorKind::bad_input, "data", s.data, "is empty");
@@ -57,6 +84,10 @@ TrainSetup lm_setup(base::FileSystem& files, const TrainSettings& s, const Given
     setup.model = fresh_model(files, s, *setup.tokenizer,
                               {.context = s.block_size, .tokens = s.batch_size * s.block_size});
   }
+  setup.example = prompt_from(split.train, *setup.tokenizer, block);
+  setup.train_tokens = training.tokens().size();
+  setup.epoch_steps = static_cast<double>(setup.train_tokens) /
+                      static_cast<double>(s.batch_size * block * s.gradient_accumulation_steps);
   setup.data_text = counts_text(training.tokens().size(), validation.target_count());
   setup.data_sum = sum_of(training.tokens(), validation.tokens());
   setup.task = train::lm_task(std::move(training), std::move(validation), s.batch_size,
@@ -135,8 +166,12 @@ TrainSetup translate_setup(base::FileSystem& files, const TrainSettings& s) {
                            std::max(longest_of(training), longest_of(validation)), batch_tokens);
   const data::SequenceIds ids =
       sequence_ids(*setup.model, tokenizer, s.init.empty() ? s.tokenizer : s.init);
-  setup.data_text = counts_text(training.source_tokens() + training.target_tokens(),
-                                validation.source_tokens() + validation.target_tokens());
+  setup.example = short_source(split.train);
+  setup.train_tokens = training.source_tokens() + training.target_tokens();
+  setup.epoch_steps = static_cast<double>(data::sorted_batches(training, batch_tokens).size()) /
+                      static_cast<double>(s.gradient_accumulation_steps);
+  setup.data_text =
+      counts_text(setup.train_tokens, validation.source_tokens() + validation.target_tokens());
   setup.data_sum = sum_of(training, validation);
   for (size_t i = 0; i < std::min(kSamples, split.valid.size()); ++i)
     setup.samples.push_back(split.valid[i * (split.valid.size() / kSamples)]);
@@ -154,6 +189,7 @@ TrainSetup generated_setup(base::FileSystem& files, const TrainSettings& s) {
   const int64_t longest =
       std::max(setup.generated->longest_source(), setup.generated->longest_target() + 1);
   setup.model = pair_model(files, s, *setup.tokenizer, longest, s.batch_size * longest);
+  setup.example = setup.tokenizer->decode(setup.generated->held_out(1).front().pairs.source(0));
   setup.data_text = "cases made as they are needed";
   setup.data_sum = s.task;
   setup.task = train::generated_task(*setup.generated, s.batch_size, static_cast<uint64_t>(s.seed),

@@ -17,6 +17,9 @@ struct TrainSetup {
   std::unique_ptr<models::Model> model;  // with its first weights
   std::unique_ptr<train::Task> task;
   std::vector<data::Pair> samples;  // validation sentences whose translation shows how it goes
+  std::string example;              // a short text that the model can go on with
+  int64_t train_tokens = 0;         // 0: they are made as they are needed
+  double epoch_steps = 0;           // steps that see all of them once; 0: there is no such number
   std::string data_text;            // "1003854 tokens to train on, 111540 to validate"
   std::string data_sum;             // changes when the tokens do
 };

@@ -1,6 +1,6 @@
 // Words and numbers as people type them. Reading a number throws Error(usage) that names where it
-// was given and the range; nothing but the number may stand in the text, and nan and infinity are
-// no numbers.
+// was given and the range, as far as a reader can use it; nothing but the number may stand in the
+// text, and nan and infinity are no numbers.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,10 @@ double real_of(std::string_view source, std::string_view text, Range<double> ran
 // "3,2": whole numbers with commas between them.
 std::vector<int64_t> integers_of(std::string_view source, std::string_view text,
                                  Range<int64_t> range);
+
+// For a sentence: 1,048,576 and 3.4e+38.
+std::string readable_number(int64_t number);
+std::string readable_number(double number);
 
 // With a fixed number of digits after the point; the same in every locale.
 std::string fixed_text(double number, int digits);

@@ -121,6 +121,9 @@ TEST_P(Language, names_every_tensor_operation_and_choice) {
         << name;
   }
   for (const std::string& key : rule_keys()) EXPECT_TRUE(catalogue().has(key)) << key;
+  for (const std::string& model : recipes::embedded_models()) {
+    EXPECT_TRUE(catalogue().has("command.model." + model)) << model;
+  }
 }
 
 TEST(Catalogue, has_the_terms_of_the_common_list) {

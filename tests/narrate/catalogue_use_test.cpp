@@ -46,6 +46,7 @@ class KnownKeys {
       add("role." + name + ".text");
     }
     for (const std::string& key : test::rule_keys()) add(key);
+    for (const std::string& model : recipes::embedded_models()) add("command.model." + model);
   }
 
  private:
@@ -63,7 +64,8 @@ std::vector<std::string> sources() {
   for (const char* folder :
        {"/headlight/narrate", "/headlight/narrate/lessons", "/headlight/narrate/page",
         "/headlight/explain", "/headlight/explain/operations", "/headlight/nn",
-        "/headlight/recipes", "/apps/cli", "/apps/cli/bench"}) {
+        "/headlight/recipes", "/apps/cli", "/apps/cli/explain", "/apps/cli/bench",
+        "/apps/cli/attend", "/apps/cli/program"}) {
     for (const auto& entry :
          std::filesystem::directory_iterator(std::string(HEADLIGHT_SOURCE_DIR) + folder)) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".js") continue;

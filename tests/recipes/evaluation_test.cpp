@@ -102,7 +102,7 @@ TEST(DecodingKeys, have_ranges_and_go_together) {
   values.set("top-p", {"1.5", "top_p"});
   expect_refused(
       ErrorKind::usage, [&] { read_sampling_options(values, 3); },
-      "top_p (\"1.5\"): must be a number from 0.0 to 1.0");
+      "top_p (\"1.5\"): must be a number from 0 to 1");
   values.set("length-penalty", {"2", "length_penalty"});
   expect_refused(
       ErrorKind::usage, [&] { read_search_options(values); }, "length_penalty: needs beam");

@@ -36,9 +36,14 @@ TEST(Keys, that_nobody_knows_are_refused_with_the_nearest) {
                "\"max-itres\"): is no key; the nearest is max_iters");
 }
 
+TEST(Keys, of_other_programs_are_told_what_they_are_here) {
+  expect_wrong({{"task", "copy"}, {"lr", "0.1"}}, "is no key; here it is learning_rate");
+  expect_wrong({{"task", "copy"}, {"num_epochs", "3"}}, "training is counted in steps");
+}
+
 TEST(Keys, have_ranges) {
   expect_wrong({{"task", "copy"}, {"max_iters", "0"}},
-               "max_iters (\"0\"): must be a whole number from 1 to");
+               "max_iters (\"0\"): must be a whole number, at least 1");
   expect_wrong({{"task", "copy"}, {"dropout", "1"}}, "dropout (\"1\"): must be a number");
   expect_wrong({{"task", "copy"}, {"dropout", "nan"}}, "dropout (\"nan\"): must be");
   expect_wrong({{"task", "copy"}, {"n_head", "two"}}, "n_head (\"two\"): must be");
