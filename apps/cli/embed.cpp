@@ -1,6 +1,6 @@
 // `headlight embed`: sentence vectors of an encoder.
 #include "apps/cli/program/input.h"
-#include "apps/cli/program/program.h"
+#include "apps/cli/program/progress.h"
 #include "headlight/infer/infer.h"
 #include "headlight/recipes/recipes.h"
 
@@ -41,7 +41,7 @@ void print(Session& session, const std::string& text, const std::vector<float>& 
 }
 
 void run_embed(Session& session) {
-  TextLines lines(session.arguments);
+  TextLines lines(session);
   const recipes::LoadedModel loaded = load_model(session);
   const models::Model& model = *loaded.model;
   if (!model.capabilities().embeds) {
@@ -61,7 +61,11 @@ void run_embed(Session& session) {
   autograd::Context context{.threads = threads, .arena = arena};
   for (auto block = lines.next(); !block.empty(); block = lines.next()) {
     const EncodedBlock encoded = encode_block(lines, block, encode);
-    const auto vectors = infer::sentence_vectors(context, model, encoded.lines);
+    const auto embed = [&] {
+      const Progress progress(session, command_text(session, "command.progress.computing"));
+      return infer::sentence_vectors(context, model, encoded.lines);
+    };
+    const auto vectors = embed();
     for (size_t i = 0; i < encoded.lines.size(); ++i) {
       print(session, block[i], vectors[i]);
     }

@@ -1,5 +1,5 @@
 // `headlight evaluate`: how good a model is on data.
-#include "apps/cli/program/program.h"
+#include "apps/cli/program/progress.h"
 #include "apps/cli/program/terminal.h"
 #include "headlight/recipes/recipes.h"
 
@@ -40,7 +40,8 @@ void settle_evaluation(Arguments& arguments) {
     exclude(arguments, "beam", "task", "has no meaning for task " + task);
   const bool needs_data = !makes_data || !arguments.has("task");
   if (needs_data && !arguments.has("data"))
-    throw Error(ErrorKind::usage, "--data", "", "is missing: --data PATH");
+    throw Error(ErrorKind::usage, "--data", "",
+                "is missing: --data PATH; `headlight evaluate --help` has examples");
   recipes::read_search_options(arguments);  // wrong numbers are told before a model is read
 }
 
@@ -79,8 +80,12 @@ void run_evaluate(Session& session) {
                 "has no meaning for task " + request.task + ", which the model is for");
   }
   base::ThreadPool threads(session.threads);
-  const io::Json::Object facts =
-      recipes::evaluation_json(recipes::evaluate(threads, session.files, loaded, request));
+  const auto work = [&] {
+    Progress progress(session, command_text(session, "command.progress.evaluating"));
+    request.progress = [&](double share) { progress.reached(share); };
+    return recipes::evaluate(threads, session.files, loaded, request);
+  };
+  const io::Json::Object facts = recipes::evaluation_json(work());
   if (session.json) {
     session.output.write(io::json_text(facts) + "\n");
     return;

@@ -10,7 +10,7 @@
 #include "apps/cli/program/arguments.h"
 #include "apps/cli/program/interruption.h"
 #include "apps/cli/program/places.h"
-#include "apps/cli/program/program.h"
+#include "apps/cli/program/progress.h"
 #include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
@@ -77,7 +77,7 @@ struct ForwardResult {
 ForwardOptions read_options(Arguments& arguments) {
   if (!arguments.has("ids")) {
     throw Error(ErrorKind::usage, "--ids", "",
-                "is missing: a file of ids, e.g. headlight forward MODEL --ids ids.npy");
+                "is missing: a file of ids, e.g. `headlight forward MODEL --ids ids.npy`");
   }
   require_other(arguments, "grads", "targets", "from which the loss follows");
   require_other(arguments, "only", "trace", "the file that they go to");
@@ -245,8 +245,13 @@ void forward(Session& session) {
   }
   const ForwardInputs inputs = read_forward_inputs(session.files, options);
   base::ThreadPool threads(session.threads);
-  const ForwardResult result = run_forward(threads, options, inputs, *loaded.model);
-  write_files(session, options, result);
+  const auto work = [&] {
+    const Progress progress(session, command_text(session, "command.progress.computing"));
+    ForwardResult result = run_forward(threads, options, inputs, *loaded.model);
+    write_files(session, options, result);
+    return result;
+  };
+  const ForwardResult result = work();
   if (session.json) {
     print_json(session.output, options, result);
   } else {

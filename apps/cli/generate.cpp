@@ -1,6 +1,7 @@
 // `headlight generate`: what a model writes after a prompt.
 #include "apps/cli/program/input.h"
-#include "apps/cli/program/program.h"
+#include "apps/cli/program/progress.h"
+#include "apps/cli/program/terminal.h"
 #include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
@@ -19,11 +20,23 @@ constexpr std::string_view kGenerateExamples =
   headlight generate MODEL --prompt-ids 0,2,1 --beam 4 --json
       the four best continuations with their scores, as JSON
 
-Printed is the continuation alone and a line break; without a tokenizer, its ids. It ends at the context's end, at the model's end
-token, before a stop text or at the limit. One line break at the end of a file or of standard input is not part of the prompt.
-Greedy by default; --top-k, --top-p and --min-p alone sample at temperature 1. Beam scores are log p / length^A, the end counted.
---json: {"prompt_ids":[],"ids":[],"text":"","log_probability":0,"stopped":"limit|context|end|stop_text","log_probabilities":[]},
-with --beam "score" and "hypotheses":[{"ids":[],"text":"","log_probability":0,"stopped":"","score":0}], the best first.
+Printed is the continuation alone and a line break; without a tokenizer, its
+ids. It ends at the model's end token, before a stop text or at the limit; at a
+terminal it says which. Where the model's context is full, the last half is
+kept and read again, unless --context stop ends it there; a beam search always
+stops there. One line break at the end of a file or of standard input is not
+part of the prompt.
+
+Greedy by default; --top-k, --top-p and --min-p alone sample at temperature 1.
+Beam scores are log p / length^A, the end counted.
+
+--json:
+    {"prompt_ids":[],"ids":[],"text":"","log_probability":0,
+     "stopped":"limit|context|end|stop_text","log_probabilities":[]}
+with "context_slides":1 where it slid, and with --beam "score" and
+    "hypotheses":[{"ids":[],"text":"","log_probability":0,"stopped":"",
+     "score":0}]
+the best first.
 )";
 
 constexpr Option kGenerateOptions[] = {
@@ -39,6 +52,7 @@ constexpr Option kGenerateOptions[] = {
     {"beam", "N", "search with N beams for the likeliest continuation"},
     {"length-penalty", "A", "of beam scores (default: 1)"},
     {"stop", "TEXT", "end before this text"},
+    {"context", "slide|stop", "at the context's end: go on with its last half, or stop"},
     {"no-cache", "", "compute everything from scratch for each token; the same result, slower"},
     {"heads-off", "HEAD,...", "leave out what these heads give, e.g. decoder.0.self.3"},
     {"special", "", "the text of a special token in the prompt becomes that token"},
@@ -51,6 +65,7 @@ struct GenerateSettings {
   infer::SamplingOptions sampling;
   std::optional<infer::SearchOptions> search;
   std::vector<recipes::HeadName> heads_off;
+  bool slides = true;
 };
 
 GenerateSettings read_settings(const Session& session) {
@@ -63,7 +78,18 @@ GenerateSettings read_settings(const Session& session) {
   for (const char* option : {"temperature", "top-k", "top-p", "min-p", "repetition-penalty"}) {
     exclude(arguments, option, "beam");
   }
+  if (arguments.has("stop") && arguments.text("stop")->empty()) {
+    throw Error(ErrorKind::usage, arguments.source("stop"), io::in_quotes(""),
+                "an empty stop text would end it before the first token; leave the option out to "
+                "stop nowhere");
+  }
+  constexpr std::string_view kContexts[] = {"slide", "stop"};
   GenerateSettings settings;
+  settings.slides = arguments.choice("context", kContexts) == "slide";
+  if (settings.slides) {
+    exclude(arguments, "context", "beam",
+            "slide has no meaning with --beam: a beam search stops at the context's end");
+  }
   if (const auto ids = arguments.text("prompt-ids")) {
     settings.prompt_ids = integers_of(arguments.source("prompt-ids"), *ids, {0, INT64_MAX});
   }
@@ -87,6 +113,7 @@ std::string prompt_text(const Session& session) {
   if (const auto path = arguments.text("prompt-file")) {
     return without_last_break(text::read_text(session.files, *path, encoding));
   }
+  say_what_is_awaited(session, "command.waits.prompt");
   return without_last_break(text::to_utf8(read_standard_input(), "standard input", encoding));
 }
 
@@ -112,13 +139,43 @@ io::Json::Object with_prompt(const infer::Prompt& prompt, io::Json::Object resul
   return result;
 }
 
+// At a terminal: why there is no more.
+void say_why_it_ended(const Session& session, const Generating& work,
+                      const infer::Continuation& result) {
+  if (!session.talkative) return;
+  using infer::StopReason;
+  const bool is_beam = work.settings.search.has_value();
+  const std::string_view key = result.reason == StopReason::limit ? "command.generate.limit"
+                               : result.reason == StopReason::end ? "command.generate.end"
+                               : result.reason == StopReason::stop_text
+                                   ? "command.generate.stop_text"
+                               : is_beam ? "command.generate.beam_context"
+                                         : "command.generate.context";
+  say_line(session, key,
+           {{"count", std::to_string(result.ids.size())},
+            {"context", std::to_string(work.model.context_length())}});
+}
+
+// Once, also where nobody sits at a terminal: what follows is written without what was before.
+void say_that_it_slides(const Session& session, const Generating& work) {
+  if (session.arguments.has("quiet")) return;
+  const int64_t context = work.model.context_length();
+  say_line(session, "command.generate.slides",
+           {{"context", std::to_string(context)},
+            {"kept", std::to_string(std::max<int64_t>(1, context / 2))}});
+}
+
 void print_best(Session& session, autograd::Context& context, const Generating& work) {
-  const auto found = infer::beam_search(context, work.model, {work.prompt},
-                                        {.beams = work.settings.search->beams,
-                                         .length_penalty = work.settings.search->length_penalty,
-                                         .ending = work.ending,
-                                         .use_cache = work.use_cache})
-                         .front();
+  const auto search = [&] {
+    const Progress progress(session, command_text(session, "command.progress.writing"));
+    return infer::beam_search(context, work.model, {work.prompt},
+                              {.beams = work.settings.search->beams,
+                               .length_penalty = work.settings.search->length_penalty,
+                               .ending = work.ending,
+                               .use_cache = work.use_cache})
+        .front();
+  };
+  const auto found = search();
   const infer::Hypothesis& best = found.front();
   const bool has_text = work.tokenizer != nullptr;
   if (session.json) {
@@ -129,7 +186,44 @@ void print_best(Session& session, autograd::Context& context, const Generating& 
     session.output.write(io::json_text(document) + "\n");
   } else {
     session.output.write((has_text ? best.text : joined(best.ids)) + "\n");
+    session.output.flush();
   }
+  say_why_it_ended(session, work, best);
+}
+
+io::Json::Object document_of(const Generating& work, const infer::Continuation& result) {
+  io::Json::Object document =
+      with_prompt(work.prompt, recipes::continuation_json(result, work.tokenizer != nullptr));
+  io::Json::Array log_probabilities;
+  for (const float number : result.log_probabilities) {
+    log_probabilities.emplace_back(static_cast<double>(number));
+  }
+  document.emplace_back("log_probabilities", std::move(log_probabilities));
+  if (result.slides > 0) document.emplace_back("context_slides", result.slides);
+  return document;
+}
+
+infer::GenerateOptions options_of(const Generating& work) {
+  return {.sampling = work.settings.sampling,
+          .ending = work.ending,
+          .use_cache = work.use_cache,
+          .slides = work.settings.slides};
+}
+
+void print_as_json(Session& session, autograd::Context& context, const Generating& work) {
+  const auto generate = [&] {
+    Progress progress(session, command_text(session, "command.progress.writing"));
+    int64_t count = 0;
+    const auto note = [&](const infer::NewToken&) {
+      progress.reached(static_cast<double>(++count) /
+                       static_cast<double>(work.settings.max_new_tokens));
+      return true;
+    };
+    return infer::generate(context, work.model, {work.prompt}, options_of(work), note).front();
+  };
+  const infer::Continuation result = generate();
+  if (result.slides > 0) say_that_it_slides(session, work);
+  session.output.write(io::json_text(document_of(work, result)) + "\n");
 }
 
 void print_as_it_comes(Session& session, autograd::Context& context, const Generating& work) {
@@ -145,23 +239,13 @@ void print_as_it_comes(Session& session, autograd::Context& context, const Gener
     is_first = false;
     return true;
   };
-  const infer::GenerateOptions options{
-      .sampling = work.settings.sampling, .ending = work.ending, .use_cache = work.use_cache};
-  const auto result = infer::generate(context, work.model, {work.prompt}, options,
-                                      session.json ? infer::OnToken() : print)
-                          .front();
-  if (!session.json) {
-    session.output.write("\n");
-    return;
-  }
-  io::Json::Object document =
-      with_prompt(work.prompt, recipes::continuation_json(result, has_text));
-  io::Json::Array log_probabilities;
-  for (const float number : result.log_probabilities) {
-    log_probabilities.emplace_back(static_cast<double>(number));
-  }
-  document.emplace_back("log_probabilities", std::move(log_probabilities));
-  session.output.write(io::json_text(document) + "\n");
+  const infer::Continuation result =
+      infer::generate(context, work.model, {work.prompt}, options_of(work), print).front();
+  session.output.write("\n");
+  session.output.flush();
+  // Not in the middle of the text.
+  if (result.slides > 0) say_that_it_slides(session, work);
+  say_why_it_ended(session, work, result);
 }
 
 void run_generate(Session& session) {
@@ -197,6 +281,8 @@ void run_generate(Session& session) {
       .threads = threads, .arena = arena, .intervention = heads_off.empty() ? nullptr : &heads_off};
   if (settings.search) {
     print_best(session, context, work);
+  } else if (session.json) {
+    print_as_json(session, context, work);
   } else {
     print_as_it_comes(session, context, work);
   }

@@ -23,8 +23,12 @@ constexpr std::string_view kLessonExamples =
       all numbers as JSON
 
 The lessons: nanogpt (Azerbaijani), steps, d2l and transformer (Turkish), from-scratch (Korean); --lang for another language.
---json: {"lesson":"","language":"","title":"","intro":"","steps":[{"step":1,"title":"","text":[],"numbers":{},"arrays":[{"name":"","title":
-"","shape":[],"values":[]}]}]}; arrays of more than 100000 numbers have a shape and no values.
+
+--json:
+    {"lesson":"","language":"","title":"","intro":"",
+     "steps":[{"step":1,"title":"","text":[],"numbers":{},
+       "arrays":[{"name":"","title":"","shape":[],"values":[]}]}]}
+Arrays of more than 100000 numbers have a shape and no values.
 )";
 
 constexpr Option kLessonOptions[] = {{"step", "N", "show this step alone"}};
@@ -38,7 +42,7 @@ const Lesson& lesson_called(const std::string& name) {
     all += (all.empty() ? "" : ", ") + lesson.name;
   }
   throw Error(ErrorKind::usage, "lesson", io::in_quotes(name),
-              "there are " + all + "; the nearest is " + std::string(base::nearest(name, names)));
+              "there are " + all + base::nearest_hint(name, names));
 }
 
 void run_lesson(Session& session) {

@@ -1,6 +1,6 @@
 // `headlight tokenize`: from a text to tokens, and back.
 #include "apps/cli/program/input.h"
-#include "apps/cli/program/program.h"
+#include "apps/cli/program/progress.h"
 #include "headlight/io/io.h"
 #include "headlight/recipes/recipes.h"
 #include "headlight/text/text.h"
@@ -35,8 +35,10 @@ void settle_tokenize_options(Arguments& arguments) {
   exclude(arguments, "encoding", "text");
 }
 
-std::string text_given(const Arguments& arguments) {
+std::string text_given(const Session& session) {
+  const Arguments& arguments = session.arguments;
   if (const auto text = arguments.text("text")) return *text;
+  say_what_is_awaited(session, "command.waits.text");
   return text::to_utf8(read_standard_input(), "standard input",
                        arguments.text("encoding").value_or(""));
 }
@@ -70,8 +72,12 @@ void run_tokenize(Session& session) {
     session.output.write((session.json ? io::json_text(result) : text) + "\n");
     return;
   }
-  ids = tokenizer.encode(text_given(arguments),
-                         {.special = arguments.has("special"), .framed = arguments.has("framed")});
+  const std::string text = text_given(session);
+  {
+    const Progress progress(session, command_text(session, "command.progress.computing"));
+    ids = tokenizer.encode(
+        text, {.special = arguments.has("special"), .framed = arguments.has("framed")});
+  }
   if (session.json) {
     session.output.write(io::json_text(document(tokenizer, ids)) + "\n");
   } else {

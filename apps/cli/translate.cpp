@@ -1,6 +1,6 @@
 // `headlight translate`: what an encoder-decoder writes for each line.
 #include "apps/cli/program/input.h"
-#include "apps/cli/program/program.h"
+#include "apps/cli/program/progress.h"
 #include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
@@ -20,8 +20,14 @@ constexpr std::string_view kTranslateExamples =
 A line in gives a line out; an empty one stays empty. A line that cannot be read ends it, after the answers to those before. A
 translation is at most 50 tokens longer than its source.
 Greedy by default; beam scores are log p / length^A, the end counted.
---json: a line {"source":"","text":"","ids":[],"log_probability":0,"stopped":"end|limit|context"} for each, with --beam also "score"
-and "hypotheses":[{"ids":[],"text":"","log_probability":0,"stopped":"","score":0}], the best first.
+
+--json, a line for each:
+    {"source":"","text":"","ids":[],"log_probability":0,
+     "stopped":"end|limit|context"}
+with --beam also "score" and
+    "hypotheses":[{"ids":[],"text":"","log_probability":0,"stopped":"",
+     "score":0}]
+the best first.
 )";
 
 constexpr Option kTranslateOptions[] = {
@@ -53,8 +59,8 @@ void print_translation(Session& session, const std::string& source,
 }
 
 void run_translate(Session& session) {
-  TextLines lines(session.arguments);
-  const recipes::TranslateOptions options{
+  TextLines lines(session);
+  recipes::TranslateOptions options{
       .search = recipes::read_search_options(session.arguments),
       .max_new_tokens = recipes::read_token_limit(session.arguments).value_or(infer::kNoLimit)};
   const recipes::LoadedModel loaded = load_model(session);
@@ -74,8 +80,12 @@ void run_translate(Session& session) {
   autograd::Context context{.threads = threads, .arena = arena};
   for (auto block = lines.next(); !block.empty(); block = lines.next()) {
     const EncodedBlock encoded = encode_block(lines, block, encode);
-    const auto found =
-        recipes::translate(context, *loaded.model, tokenizer, encoded.lines, options);
+    const auto translate = [&] {
+      Progress progress(session, command_text(session, "command.progress.writing"));
+      options.progress = [&](double share) { progress.reached(share); };
+      return recipes::translate(context, *loaded.model, tokenizer, encoded.lines, options);
+    };
+    const auto found = translate();
     for (size_t i = 0; i < found.size(); ++i)
       print_translation(session, block[i], found[i], options.search.has_value());
     session.output.flush();

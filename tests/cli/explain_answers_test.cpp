@@ -153,7 +153,7 @@ TEST(ExplainAnswers, are_in_the_language_of_the_locale_unless_told) {
 
 TEST(ExplainAnswers, begin_with_the_seed_that_help_tells) {
   for (const char* command : {"explain", "lesson"}) {
-    expect_said(run_program({command, "--help"}).output, "of explain and lesson: 1)");
+    expect_said(run_program({command, "--help"}).output, "explain, lesson: 1)");
   }
   EXPECT_EQ(answer_of({"--seed", "1"}).output, answer_of({}).output);
   EXPECT_NE(answer_of({"--seed", "0"}).output, answer_of({}).output);

@@ -212,6 +212,23 @@ TEST(Explain, follows_models_that_come_with_the_program) {
   expect_has(pair.output, "The model says: you win or you die\n");
 }
 
+TEST(Explain, says_what_it_wrote) {
+  const TemporaryFolder folder;
+  const std::string page = folder / "page.html";
+  const ProgramRun html = explain({"--text", kText, "--format", "html", "--out", page});
+  EXPECT_EQ(html.code, 0);
+  EXPECT_TRUE(html.errors.starts_with("Written: " + page + " (")) << html.errors;
+  EXPECT_TRUE(html.errors.ends_with("iB). Open it in a browser.\n")) << html.errors;
+  const ProgramRun json = explain({"--text", kText, "--json", "--out", folder / "x.json"});
+  EXPECT_TRUE(json.errors.starts_with("Written: " + (folder / "x.json") + " (")) << json.errors;
+  EXPECT_EQ(json.output, "");
+  const ProgramRun tensors = explain({"--text", kText, "--format", "safetensors", "--out",
+                                      folder / "t.safetensors", "--lang", "ko"});
+  EXPECT_TRUE(tensors.errors.starts_with("저장했습니다: ")) << tensors.errors;
+  EXPECT_EQ(explain({"--text", kText, "--out", folder / "q", "--quiet"}).errors, "");
+  EXPECT_EQ(explain({"--text", kText}).errors, "");
+}
+
 TEST(Explain, of_an_encoder_tells_what_could_stand_at_each_place) {
   const std::string model = model_folders().encoder();
   const ProgramRun told = explain({model, "--text", "a small house", "--only", "13-14"});

@@ -102,6 +102,45 @@ TEST_F(GenerateCommand, searches_with_beams) {
   EXPECT_GT(*hypotheses[0].find("score")->number(), *hypotheses[1].find("score")->number());
 }
 
+// The model has a context of 14 and writes its script by the number of ids it has read.
+TEST_F(GenerateCommand, goes_past_the_context_and_says_so_once) {
+  const std::vector<std::string> words = {"generate", model_folders().bare_gpt(), "--prompt-ids",
+                                          "3",        "--max-new-tokens",         "40"};
+  const ProgramRun run = run_program(words);
+  EXPECT_EQ(run.code, 0);
+  EXPECT_EQ(std::ranges::count(run.output, ','), 39) << run.output;
+  EXPECT_EQ(run.errors,
+            "The context of 14 tokens is full; it goes on from the last 7. To end there: --context "
+            "stop\n");
+  EXPECT_EQ(run_program(with(words, {"--no-cache"})).output, run.output);
+  EXPECT_EQ(run_program(with(words, {"--context", "slide"})).output, run.output);
+  const ProgramRun quiet = run_program(with(words, {"--quiet"}));
+  EXPECT_EQ(quiet.output, run.output);
+  EXPECT_EQ(quiet.errors, "");
+  const ProgramRun as_json = run_program(with(words, {"--json"}));
+  EXPECT_EQ(as_json.errors, run.errors);
+  const io::Json json = io::parse_json(as_json.output, "output");
+  EXPECT_EQ(*json.find("stopped")->text(), "limit");
+  EXPECT_EQ(*json.find("context_slides")->integer(), 4);
+  EXPECT_EQ(json.find("ids")->array()->size(), 40U);
+}
+
+TEST_F(GenerateCommand, stops_at_the_context_when_told_to) {
+  const std::vector<std::string> words = {"generate", model_folders().bare_gpt(), "--prompt-ids",
+                                          "3",        "--max-new-tokens",         "40"};
+  const io::Json stopped = json_of(with(words, {"--context", "stop"}));
+  EXPECT_EQ(*stopped.find("stopped")->text(), "context");
+  EXPECT_EQ(stopped.find("ids")->array()->size(), 14U);
+  EXPECT_EQ(stopped.find("context_slides"), nullptr);
+  const io::Json beam = json_of(with(words, {"--beam", "2"}));
+  EXPECT_EQ(*beam.find("stopped")->text(), "context");
+  EXPECT_EQ(json_of(with(words, {"--beam", "2", "--context", "stop"})), beam);
+  expect_one_line(run_program(with(words, {"--beam", "2", "--context", "slide"})), 2,
+                  "slide has no meaning with --beam");
+  expect_one_line(run_program(with(words, {"--context", "slid"})), 2,
+                  "must be one of slide, stop; the nearest is slide");
+}
+
 TEST_F(GenerateCommand, without_a_tokenizer_prints_ids) {
   const std::vector<std::string> words = {"generate", model_folders().bare_gpt(), "--prompt-ids",
                                           "3"};
@@ -109,11 +148,11 @@ TEST_F(GenerateCommand, without_a_tokenizer_prints_ids) {
   EXPECT_TRUE(ids.ends_with('\n'));
   EXPECT_EQ(std::ranges::count(ids, ','), 2);
   EXPECT_EQ(output_of(with(words, {"--max-new-tokens", "3", "--beam", "2"})), ids);
-  EXPECT_EQ(json_of(words).find("text"), nullptr);
+  EXPECT_EQ(json_of(with(words, {"--max-new-tokens", "3"})).find("text"), nullptr);
 }
 
 TEST_F(GenerateCommand, samples_the_same_for_the_same_seed_with_and_without_the_cache) {
-  const std::vector<std::string> hot = {"--prompt", "a", "--temperature", "9"};
+  const std::vector<std::string> hot = {"--prompt", "a", "--temperature", "9", "--quiet"};
   const std::string seven = generated(with(hot, {"--seed", "7"}));
   EXPECT_EQ(generated(with(hot, {"--seed", "7", "--no-cache", "--threads", "1"})), seven);
   EXPECT_NE(generated(with(hot, {"--seed", "8"})), seven);
@@ -127,7 +166,8 @@ TEST_F(GenerateCommand, can_leave_out_heads) {
   EXPECT_EQ(generated({"--prompt", "a", "--heads-off", "decoder.0.self.0"}), kScript + "\n");
   const std::string sorter = HEADLIGHT_SHARED_DIR "/data/gpt-nano-sort";
   if (access(sorter.c_str(), R_OK) != 0) GTEST_SKIP() << sorter << " is not there";
-  const std::vector<std::string> words = {"generate", sorter, "--prompt-ids", "2,1,0,1,2,0"};
+  const std::vector<std::string> words = {"generate",    sorter,      "--prompt-ids",
+                                          "2,1,0,1,2,0", "--context", "stop"};
   const std::vector<std::string> off = {"--heads-off", "decoder.0.self.0,decoder.1.self.2"};
   const io::Json whole = json_of(words);
   const io::Json part = json_of(with(words, off));

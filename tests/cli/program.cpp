@@ -47,8 +47,9 @@ bool is_heeded(const std::string& name) {
   return name.starts_with("HEADLIGHT_") || std::ranges::find(kLocale, name) != kLocale.end();
 }
 
-// Ours, without what the program heeds, changed as asked.
-std::vector<std::string> environment(const Surroundings& around) {
+}  // namespace
+
+std::vector<std::string> program_environment(const Surroundings& around) {
   std::vector<std::string> result = around.set;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
@@ -66,15 +67,13 @@ std::string program_path() {
   return other != nullptr ? other : HEADLIGHT_PROGRAM;
 }
 
-}  // namespace
-
 bool is_built_with_tests() { return program_path() == HEADLIGHT_PROGRAM; }
 
 Program::Program(const std::vector<std::string>& arguments, const Surroundings& around)
     : output_path_(temporary_file()), errors_path_(temporary_file()) {
   std::vector<std::string> words = {program_path()};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> variables = environment(around);
+  std::vector<std::string> variables = program_environment(around);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   if (around.close_input) {

@@ -47,6 +47,10 @@ class Program {
 
 ProgramRun run_program(const std::vector<std::string>& arguments, const Surroundings& around = {});
 
+// The program, and the environment it is given: ours, without what it heeds, changed as asked.
+std::string program_path();
+std::vector<std::string> program_environment(const Surroundings& around);
+
 // Whether the program is of the same build as these tests. The environment's HEADLIGHT_PROGRAM
 // names another one, which may know fewer instruction sets.
 bool is_built_with_tests();

@@ -100,10 +100,10 @@ TEST_F(Tokenize, makes_special_tokens_only_when_asked) {
 }
 
 TEST_F(Tokenize, says_what_is_wrong_with_the_command_line) {
-  expect_one_line(run_program({"tokenize"}), 2, "MODEL: is missing: headlight tokenize MODEL");
+  expect_one_line(run_program({"tokenize"}), 2, "MODEL: is missing: `headlight tokenize MODEL`");
   expect_one_line(run_program({"tokenize", "a", "b"}), 2, "unexpected argument (\"b\")");
   expect_one_line(run_program({"tokenize", "a", "--decode", "1,x"}), 2, "--decode (\"x\")");
-  expect_one_line(run_program({"tokenize", "a", "--decode", "-1"}), 2, "from 0 to");
+  expect_one_line(run_program({"tokenize", "a", "--decode", "-1"}), 2, "at least 0");
   expect_one_line(run_program({"tokenize", "a", "--decode", "1", "--text", "b"}), 2,
                   "--text: has no meaning with --decode");
   expect_one_line(run_program({"tokenize", "a", "--decode", "1", "--special"}), 2,

@@ -96,7 +96,7 @@ TEST_F(WrongTraining, is_known_from_the_command_line) {
        {{"--task", "translate", "--data", text, "--source", text, "--target", text}, "instead of"},
        {{"--task", "translate", "--data", text, "--batch_size", "4", "--batch_tokens", "64"},
         "--batch-tokens: has no meaning with --batch-size"},
-       {{"--task", "lm", "--data", text, "--tokenizer", "bpe:10"}, "from 260 to 1048576"},
+       {{"--task", "lm", "--data", text, "--tokenizer", "bpe:10"}, "from 260 to 1,048,576"},
        {{"--task", "lm", "--data", text, "--tokenizer", "bpe:"}, "bpe:N"},
        {{"--task", "lm", "--data", text, "--tokenizer", "bpe:many"}, "bpe:N"},
        {{"--task", "lm", "--data", text, "--encoding", "klingon"}, "klingon"},

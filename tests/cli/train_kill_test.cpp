@@ -74,7 +74,7 @@ class KilledTraining : public testing::Test {
       ASSERT_TRUE(program.send(signal));
       const ProgramRun run = program.finish();
       EXPECT_EQ(run.code, 128 + signal);
-      EXPECT_NE(run.errors.find("--resume goes on from here"), std::string::npos) << run.errors;
+      EXPECT_NE(run.errors.find("headlight train --out "), std::string::npos) << run.errors;
     }
     const io::Json manifest = io::parse_json(folder.get("run/checkpoint/manifest.json"), "");
     const int64_t step = *manifest.find("step")->integer();

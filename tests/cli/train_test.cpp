@@ -85,11 +85,37 @@ TEST_F(Training, says_plainly_what_it_does_and_where_it_stands) {
   const ProgramRun run = run_program(small_lm("run"));
   ASSERT_EQ(run.code, 0) << run.errors;
   EXPECT_EQ(run.output, "");
-  for (const std::string part : {"parameters ", "tokens to train on", "memory ",
-                                 "estimated_seconds", "step 10/20", "valid loss", "left", "done"})
+  for (const std::string part : {" parameters · ", " tokens · about ", "20 steps · ", " epochs · ",
+                                 " of memory · in ", "step 10/20  train loss ", "valid loss",
+                                 " left\n", "Done in ", "Try it:\n  headlight generate "})
     EXPECT_NE(run.errors.find(part), std::string::npos) << part << " is not in " << run.errors;
   EXPECT_EQ(run.errors.find('\x1b'), std::string::npos);
   EXPECT_EQ(run.errors.find('\r'), std::string::npos);
+}
+
+TEST_F(Training, tells_it_in_the_language_asked_for) {
+  const ProgramRun run = run_program(small_lm("run") + Words{"--lang", "tr"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  for (const std::string part : {" parametre · ", "adım 10/20  eğitimde kayıp ", "Deneyin:"})
+    EXPECT_NE(run.errors.find(part), std::string::npos) << part << " is not in " << run.errors;
+  EXPECT_EQ(run.errors.find("loss"), std::string::npos) << run.errors;
+  const ProgramRun json =
+      run_program(small_copy(folder_ / "json") + Words{"--lang", "tr", "--json"});
+  EXPECT_EQ(events_called("done", json.output).size(), 1U);
+}
+
+// The line after "Try it:", as a shell would read it.
+TEST_F(Training, ends_with_a_command_that_works) {
+  for (const Words& words : {small_lm("lm"), small_copy(folder_ / "copy", 5)}) {
+    const ProgramRun run = run_program(words);
+    ASSERT_EQ(run.code, 0) << run.errors;
+    const size_t begin = run.errors.find("  headlight ");
+    ASSERT_NE(begin, std::string::npos) << run.errors;
+    std::string command = run.errors.substr(begin + 12);
+    command = "'" + program_path() + "' " + command.substr(0, command.find('\n')) +
+              " > /dev/null 2> '" + (folder_ / "errors") + "'";
+    EXPECT_EQ(std::system(command.c_str()), 0) << command << folder_.get("errors");
+  }
 }
 
 TEST_F(Training, says_nothing_when_quiet) {

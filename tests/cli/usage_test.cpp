@@ -66,7 +66,7 @@ const std::vector<WrongUsage> kWrongNumbers = {
     {{"bench", "--threads", "99999999999999999999999"}, "must be a whole number"},
     {{"bench", "--threads", "2\n3"}, "must be a whole number"},
     {{"bench", "--seed", "-1"}, "--seed"},
-    {{"bench", "--seed", "9223372036854775808"}, "to 9223372036854775807"},
+    {{"bench", "--seed", "9223372036854775808"}, "to 9,223,372,036,854,775,807"},
     {{"attend", "--query", "x.npy", "--heads", "0"}, "--heads"},
     {{"attend", "--query", "x.npy", "--heads", "nan"}, "--heads"},
     {{"attend", "--query", "x.npy", "--kv-heads", "-2"}, "--kv-heads"},

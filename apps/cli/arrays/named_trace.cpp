@@ -50,9 +50,8 @@ void NamedTrace::check_all_seen() const {
   for (const std::string& name : only_) {
     if (has(name)) continue;
     const std::vector<std::string_view> places(asked_.begin(), asked_.end());
-    throw base::Error(
-        base::ErrorKind::bad_input, "--only", io::in_quotes(name),
-        "there is no such tensor; the nearest is " + std::string(nearest(name, places)));
+    throw base::Error(base::ErrorKind::bad_input, "--only", io::in_quotes(name),
+                      "there is no such tensor" + base::nearest_hint(name, places));
   }
 }
 

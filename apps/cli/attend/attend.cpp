@@ -4,7 +4,7 @@
 #include "apps/cli/attend/run.h"
 #include "apps/cli/program/interruption.h"
 #include "apps/cli/program/places.h"
-#include "apps/cli/program/program.h"
+#include "apps/cli/program/progress.h"
 
 namespace headlight::cli {
 namespace {
@@ -61,8 +61,13 @@ void run_attend(Session& session) {
   const AttendInputs inputs = read_attend_inputs(session.files, options);
   check_trace_memory(session.files, options, inputs);
   base::ThreadPool threads(session.threads);
-  const AttendResult result = attend(threads, options, inputs);
-  write_files(session, options, result);
+  const auto work = [&] {
+    const Progress progress(session, command_text(session, "command.progress.computing"));
+    AttendResult result = attend(threads, options, inputs);
+    write_files(session, options, result);
+    return result;
+  };
+  const AttendResult result = work();
   if (session.talkative) say_what_was_written(options, result);
   if (session.json) {
     print_array_json(session.output, "output", result.output);

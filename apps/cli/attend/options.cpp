@@ -72,7 +72,7 @@ void settle_additive(Arguments& arguments) {
 void settle_attend_options(Arguments& arguments) {
   if (!arguments.has("query")) {
     throw Error(ErrorKind::usage, "--query", "",
-                "is missing: a file of queries, e.g. headlight attend --query x.npy");
+                "is missing: a file of queries, e.g. `headlight attend --query x.npy`");
   }
   require_other(arguments, "grads", "grad-out", "the gradient of the output to go back from");
   require_other(arguments, "grad-out", "grads", "where the gradients go");

@@ -49,8 +49,8 @@ Tensor past_of(base::FileSystem& files, const IntegersOrPlace& past, int64_t bat
     if (number >= kPastRange.lowest && number <= kPastRange.highest) continue;
     base::refuse("--past", place,
                  "number " + std::to_string(i) + " is " + std::to_string(number) +
-                     ", it must be from " + std::to_string(kPastRange.lowest) + " to " +
-                     std::to_string(kPastRange.highest));
+                     ", it must be from " + recipes::readable_number(kPastRange.lowest) + " to " +
+                     recipes::readable_number(kPastRange.highest));
   }
   return array;
 }

@@ -9,7 +9,7 @@
 
 #include "apps/cli/bench/work.h"
 #include "apps/cli/program/arguments.h"
-#include "apps/cli/program/program.h"
+#include "apps/cli/program/progress.h"
 #include "apps/cli/program/terminal.h"
 #include "headlight/io/io.h"
 #include "headlight/recipes/recipes.h"
@@ -26,9 +26,10 @@ constexpr std::string_view kBenchExamples =
   headlight bench --only limits --simd avx2 --threads 1
       what one core can do without AVX-512
 
-The limit is the highest of the probes before, between and after the work, in the same run. Causal attention counts half the
-square, a backward twice its forward; decoding is a share of the read limit. Shapes: rows x depth x columns; batch x
-tokens x width x heads; batch x tokens of a training step.
+The limit is the highest of the probes before, between and after the work, in
+the same run. Causal attention counts half the square, a backward twice its
+forward; decoding is a share of the read limit. Shapes: rows x depth x columns;
+batch x tokens x width x heads; batch x tokens of a training step.
 )";
 
 constexpr Option kBenchOptions[] = {
@@ -102,18 +103,42 @@ std::vector<WorkCase> chosen_cases(const Arguments& arguments) {
   const bool is_known =
       std::ranges::any_of(names, [&](std::string_view name) { return is_called(name, *asked); });
   if (!is_known) {
-    throw base::Error(
-        base::ErrorKind::usage, arguments.source("only"), io::in_quotes(*asked),
-        "no work is called so; the nearest is " + std::string(nearest(*asked, names)));
+    throw base::Error(base::ErrorKind::usage, arguments.source("only"), io::in_quotes(*asked),
+                      "no work is called so; kinds of work are limits, matmul, attention, train "
+                      "and decode" +
+                          base::nearest_hint(*asked, names));
   }
   std::erase_if(cases, [&](const WorkCase& entry) { return !is_called(entry.name, *asked); });
   return cases;
 }
 
+// How far a measurement is, told by the work at hand.
+class BenchProgress {
+ public:
+  BenchProgress(const Session& session, size_t cases, int rounds)
+      : session_(session),
+        steps_(static_cast<double>(cases) * (rounds + 2)),  // two calls that prepare
+        progress_(session, command_text(session, "command.progress.preparing")) {}
+
+  void begin(const std::string& name, int calls) {
+    progress_.reached(done_ / steps_);
+    progress_.now(command_text(session_, "command.progress.measuring", {{"name", name}}));
+    done_ += calls;
+  }
+
+ private:
+  const Session& session_;
+  double steps_;
+  double done_ = 0;
+  Progress progress_;
+};
+
 std::vector<Measured> prepare(const std::vector<WorkCase>& cases,
-                              const kernels::Execution& execution, uint64_t seed) {
+                              const kernels::Execution& execution, uint64_t seed,
+                              BenchProgress& progress) {
   std::vector<Measured> all;
   for (const WorkCase& entry : cases) {
+    progress.begin(entry.name, 2);
     Measured& measured =
         all.emplace_back(Measured{.name = entry.name, .work = entry.make(execution, seed)});
     seconds_of(measured);  // the first call takes memory from the system
@@ -124,7 +149,7 @@ std::vector<Measured> prepare(const std::vector<WorkCase>& cases,
 }
 
 // Rounds of everything, so that a slow minute of the machine falls on all alike.
-Limits measure(const Effort& effort, const kernels::Execution& execution, bool talkative,
+Limits measure(const Effort& effort, const kernels::Execution& execution, BenchProgress& progress,
                std::vector<Measured>& all) {
   const tensor::Tensor memory = tensor::Tensor::zeros(execution.arena, tensor::DType::f32,
                                                       {static_cast<int64_t>(effort.read_floats)});
@@ -132,12 +157,12 @@ Limits measure(const Effort& effort, const kernels::Execution& execution, bool t
   limits.probe_operations(execution);
   limits.probe_bytes(execution, memory);
   for (int round = 1; round <= effort.rounds && !all.empty(); ++round) {
-    if (talkative)
-      print_progress("round " + std::to_string(round) + " of " + std::to_string(effort.rounds));
-    for (Measured& measured : all) measured.seconds.push_back(seconds_of(measured));
+    for (Measured& measured : all) {
+      progress.begin(measured.name, 1);
+      measured.seconds.push_back(seconds_of(measured));
+    }
     limits.probe_operations(execution);
   }
-  if (talkative) print_progress("");
   limits.probe_bytes(execution, memory);
   return limits;
 }
@@ -214,8 +239,11 @@ void run_bench(Session& session) {
   base::ThreadPool threads(session.threads);
   tensor::Arena arena;
   const kernels::Execution execution{threads, arena};
-  std::vector<Measured> all = prepare(cases, execution, session.seed);
-  const Limits limits = measure(effort, execution, session.talkative, all);
+  std::optional<BenchProgress> progress;
+  progress.emplace(session, cases.size(), effort.rounds);
+  std::vector<Measured> all = prepare(cases, execution, session.seed, *progress);
+  const Limits limits = measure(effort, execution, *progress, all);
+  progress.reset();
   session.output.write(session.json
                            ? io::json_text(document(limits, all, threads.size())) + "\n"
                            : bench_text(narrate::Catalogue::of(chosen_language(session.arguments)),

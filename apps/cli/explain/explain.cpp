@@ -3,6 +3,8 @@
 #include "apps/cli/explain/options.h"
 #include "apps/cli/program/interruption.h"
 #include "apps/cli/program/places.h"
+#include "apps/cli/program/progress.h"
+#include "apps/cli/program/terminal.h"
 
 namespace headlight::cli {
 namespace {
@@ -23,24 +25,51 @@ constexpr std::string_view kExplainExamples =
 
 Without MODEL a small worked model is made from three sentences, or from those of --sentences. A text with a --target joins them.
 A cell is NAME[ROW,COLUMN], e.g. encoder.0.self.head.2.scores[3,5], encoder.0.norm_1.mean[3] or shared.weight[5,0].
---format json: {"model","text","target","says","loss","training","steps":[{"step","title","text"}],"trace":{"tokens","source_tokens",
-"tensors":[{"name","step","operation","operands","attributes","shape","axes","formula","text","values"}],"parameters"},"heads":[],
-"variants":[],"backward","before"}; with --cell: {"cell","operation","combination","value","combined","terms","ingredients"}.
+
+--format json:
+    {"model","text","target","says","loss","training",
+     "steps":[{"step","title","text"}],
+     "trace":{"tokens","source_tokens","tensors":[{"name","step","operation",
+       "operands","attributes","shape","axes","formula","text","values"}],
+       "parameters"},
+     "heads":[],"variants":[],"backward","before"}
+with --cell:
+    {"cell","operation","combination","value","combined","terms","ingredients"}
 )";
+
+void say_what_was_written(const Session& session, const ExplainOptions& options) {
+  if (session.arguments.has("quiet")) return;
+  base::FileStatus status;
+  session.files.path_status(*options.out, status);
+  const bool is_page = options.request.format == narrate::ExplainFormat::html;
+  say_line(session, is_page ? "message.written_page" : "message.written",
+           {{"path", narrate::visible(*options.out)},
+            {"size", narrate::size_text(catalogue_of(session.arguments), status.size)}});
+}
 
 void run_explain(Session& session) {
   const ExplainOptions options = read_explain_options(session);
   check_outputs(session.files, session.arguments,
                 {.inputs = {"weights", "sentences"}, .outputs = {"out"}});
   base::ThreadPool threads(session.threads);
+  std::optional<Progress> progress;
+  progress.emplace(session, command_text(session, "command.progress.computing"));
   const narrate::Explanation explanation(threads, session.files, options.request);
-  if (options.request.format == narrate::ExplainFormat::safetensors) {
-    return explanation.write_tensors(*options.out);
+  if (!options.out) {
+    progress.reset();
+    return explanation.write(session.output);
   }
-  if (!options.out) return explanation.write(session.output);
-  const Uninterrupted file_is_written;
-  base::write_file(session.files, *options.out,
-                   [&](base::Output& output) { explanation.write(output); });
+  {
+    const Uninterrupted file_is_written;
+    if (options.request.format == narrate::ExplainFormat::safetensors) {
+      explanation.write_tensors(*options.out);
+    } else {
+      base::write_file(session.files, *options.out,
+                       [&](base::Output& output) { explanation.write(output); });
+    }
+  }
+  progress.reset();
+  say_what_was_written(session, options);
 }
 
 }  // namespace

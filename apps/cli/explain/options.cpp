@@ -107,11 +107,18 @@ void read_input(Arguments& arguments, ExplainRequest& request) {
   if (!text && !request.ids) {
     refuse_value(
         "--text", "",
-        "is missing: a sentence, e.g. headlight explain --text \"When you play the game of "
-        "thrones\" --target \"you win or you die\"; --ids 1,2,3 gives a model its ids");
+        "is missing: a sentence, e.g. `headlight explain --text \"When you play the game of "
+        "thrones\" --target \"you win or you die\"`; --ids 1,2,3 gives a model its ids");
   }
   request.text = text.value_or("");
   request.target = arguments.text("target");
+  if (text && text->empty()) {
+    refuse_value(arguments.source("text"), "", "is empty: there is no word to follow");
+  }
+  if (request.target && request.target->empty()) {
+    refuse_value(arguments.source("target"), "",
+                 "is empty: without a known continuation, leave the option out");
+  }
   request.continues = arguments.integer("continue", {0, INT64_MAX});
 }
 

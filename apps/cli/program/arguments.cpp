@@ -14,13 +14,33 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-[[noreturn]] void refuse_unknown(const std::string& command, std::string_view typed,
-                                 std::span<const Option> known) {
+// "learning_rate: --learning-rate X", where files and other programs spell it so.
+std::string spelled(const std::string& command, const Option& option) {
+  const std::string key = recipes::key_in_files(option.name);
+  const bool is_key = command == "train" && key != option.name;
+  return (is_key ? key + ": --" : "--") + std::string(option.name) +
+         (option.value.empty() ? "" : " ") + std::string(option.value_text());
+}
+
+// What a habit from another program means here, or the nearest option; empty when neither helps.
+std::string option_hint(const std::string& command, std::string_view typed,
+                        std::span<const Option> known) {
+  const recipes::HabitAnswer habit = recipes::answer_to_option(command, typed);
+  if (!habit.sentence.empty()) return std::string(habit.sentence) + "; ";
+  const auto meant = std::ranges::find(known, habit.option, &Option::name);
+  if (meant != known.end()) return "here it is " + spelled(command, *meant) + "; ";
   std::vector<std::string_view> names;
   for (const Option& option : known) names.push_back(option.name);
-  const std::string_view name = typed.substr(std::min(typed.find_first_not_of('-'), typed.size()));
+  const std::string name =
+      recipes::key_of(typed.substr(std::min(typed.find_first_not_of('-'), typed.size())));
+  const auto near = base::nearest(name, names);
+  return near ? "the nearest is --" + std::string(*near) + "; " : "";
+}
+
+[[noreturn]] void refuse_unknown(const std::string& command, std::string_view typed,
+                                 std::span<const Option> known) {
   throw Error(ErrorKind::usage, "unknown option", io::in_quotes(typed),
-              "the nearest is --" + std::string(nearest(name, names)) + "; `headlight " + command +
+              option_hint(command, typed, known) + "`headlight " + command +
                   (command.empty() ? "" : " ") + "--help` lists all");
 }
 
@@ -30,6 +50,13 @@ std::string variable_of(std::string_view name) {
     variable += c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   }
   return variable;
+}
+
+// The short forms that most programs have.
+std::string long_form(const Arguments& arguments, const std::string& word) {
+  if (word == "-h") return "--help";
+  const bool is_version = word == "-V" || word == "-v";
+  return is_version && arguments.command().empty() ? "--version" : word;
 }
 
 // What a flag's environment variable says.
@@ -51,7 +78,7 @@ std::optional<std::string> ArgumentParser::next_word(Arguments& arguments,
     if (word == "--") {
       options_ended_ = true;
     } else {
-      read_option(arguments, known, word == "-h" ? "--help" : word);
+      read_option(arguments, known, long_form(arguments, word));
     }
   }
   return std::nullopt;
@@ -81,7 +108,8 @@ std::string ArgumentParser::value_of(const Option& option, std::optional<std::st
   if (!attached && next_ < words_.size() && !words_[next_].starts_with("--")) {
     attached = words_[next_++];
   }
-  if (!attached || attached->empty()) {
+  // A text may be empty; a name or a number may not.
+  if (!attached || (attached->empty() && option.value != "TEXT")) {
     throw Error(ErrorKind::usage, name, "",
                 "a value is missing: " + name + " " + std::string(option.value_text()));
   }
@@ -109,22 +137,6 @@ std::vector<recipes::HeadName> head_names(const Arguments& arguments, std::strin
   } catch (const Error& error) {
     throw error.with_kind(ErrorKind::usage);
   }
-}
-
-std::string option_table(std::span<const Option> options) {
-  constexpr size_t kHelpColumn = 27;
-  std::string table;
-  for (const Option& option : options) {
-    std::string line = "  --" + std::string(option.name);
-    if (!option.value.empty()) line.append(" ").append(option.value_text());
-    if (line.size() >= kHelpColumn) {  // the help begins a line of its own
-      table.append(line).append("\n");
-      line.clear();
-    }
-    line.resize(kHelpColumn, ' ');
-    table.append(line).append(option.help).append("\n");
-  }
-  return table;
 }
 
 }  // namespace headlight::cli

@@ -15,7 +15,7 @@ namespace headlight::cli {
 
 struct Option {
   std::string_view name;   // without the dashes, e.g. "kv-heads"
-  std::string_view value;  // what help calls the value, e.g. "N"; empty: a flag
+  std::string_view value;  // what help calls the value, e.g. "N"; empty: a flag; TEXT may be empty
   std::string_view help;
   // Asked for the value's name where it is not known beforehand, as "en|tr|az|ko"; null: it is.
   const std::string& (*choices)() = nullptr;
@@ -23,7 +23,6 @@ struct Option {
   std::string_view value_text() const { return choices == nullptr ? value : choices(); }
 };
 
-using base::nearest;
 using recipes::exclude;
 using recipes::fixed_text;
 using recipes::in_small_letters;
@@ -71,8 +70,5 @@ void read_environment(Arguments& arguments, std::span<const Option> known);
 // Names of heads with commas between them, "decoder.0.self.3,encoder.1.self.0"; none when the
 // option is not given. Throws Error(usage).
 std::vector<recipes::HeadName> head_names(const Arguments& arguments, std::string_view option);
-
-// A line per option, for help.
-std::string option_table(std::span<const Option> options);
 
 }  // namespace headlight::cli

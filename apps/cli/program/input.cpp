@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "apps/cli/program/progress.h"
 #include "headlight/io/io.h"
 
 namespace headlight::cli {
@@ -34,7 +35,7 @@ std::string read_some_of_standard_input() {
 
 void check_input_size(size_t bytes) {
   constexpr size_t kLimit = size_t{1} << 30;
-  if (bytes > kLimit) refuse_input("more than " + std::to_string(kLimit) + " bytes");
+  if (bytes > kLimit) refuse_input("more than " + base::memory_text(kLimit));
 }
 
 }  // namespace
@@ -49,18 +50,22 @@ std::string read_standard_input() {
   }
 }
 
-TextLines::TextLines(Arguments& arguments) : name_("standard input") {
+TextLines::TextLines(const Session& session) : session_(session), name_("standard input") {
+  Arguments& arguments = session.arguments;
   exclude(arguments, "encoding", "text");
   encoding_ = arguments.text("encoding").value_or("");
   if (const auto text = arguments.text("text")) {
     name_ = arguments.source("text");
     waiting_ = *text;
     is_at_end_ = true;
+    is_empty_text_ = text->empty();
   }
 }
 
 // Whole lines, or the rest at the end. Lines of other encodings are not told apart by a byte.
 std::string TextLines::next_text() {
+  if (!is_at_end_ && !has_asked_) say_what_is_awaited(session_, "command.waits.lines");
+  has_asked_ = true;
   if (!encoding_.empty() && !is_at_end_) {
     is_at_end_ = true;
     waiting_ = read_standard_input();
@@ -82,6 +87,10 @@ std::string TextLines::next_text() {
 
 std::vector<std::string> TextLines::next() {
   first_line_ = next_line_;
+  if (is_empty_text_) {
+    is_empty_text_ = false;
+    return {""};
+  }
   std::string bytes = next_text();
   if (encoding_.empty()) {
     // Lines before the first that is wrong get their answer; it comes back, as the first.

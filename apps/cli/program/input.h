@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/program/arguments.h"
+#include "apps/cli/program/program.h"
 #include "headlight/models/models.h"
 #include "headlight/text/text.h"
 
@@ -20,8 +20,9 @@ std::string read_standard_input();
 // file is given in large blocks.
 class TextLines {
  public:
-  // Reads the options "text" and "encoding", which exclude each other.
-  explicit TextLines(Arguments& arguments);
+  // Reads the options "text" and "encoding", which exclude each other. A person at a terminal is
+  // told what is waited for.
+  explicit TextLines(const Session& session);
 
   // The next lines, at least one; none at the end. Throws Error(bad_input) for a line that is not
   // UTF-8, after those before it.
@@ -32,12 +33,15 @@ class TextLines {
  private:
   std::string next_text();
 
+  const Session& session_;
   std::string name_;
   std::string encoding_;
   std::string waiting_;  // the beginning of a line
   size_t first_line_ = 1;
   size_t next_line_ = 1;
+  bool has_asked_ = false;
   bool is_at_end_ = false;
+  bool is_empty_text_ = false;  // of --text: one line, which is still to come
 };
 
 // The ids of a line that a model reads. Throws Error(bad_input) with its place for what no token

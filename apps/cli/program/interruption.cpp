@@ -8,6 +8,8 @@
 #include <atomic>
 #include <exception>
 
+#include "apps/cli/program/progress.h"
+
 namespace headlight::cli {
 namespace {
 
@@ -17,6 +19,7 @@ std::atomic<int> waiting{0};
 
 void on_signal(int signal) {
   if (holding.load() > 0 && waiting.exchange(signal) == 0) return;
+  erase_progress();
   _exit(128 + signal);
 }
 

@@ -50,9 +50,4 @@ void print_line(std::string_view line) {
   if (write_all(STDERR_FILENO, line) == 0) write_all(STDERR_FILENO, "\n");
 }
 
-void print_progress(std::string_view line) {
-  constexpr std::string_view kClearLine = "\r\x1b[K";
-  write_all(STDERR_FILENO, std::string(kClearLine).append(line));
-}
-
 }  // namespace headlight::cli

@@ -25,7 +25,5 @@ class StandardOutput : public base::Output {
 
 // A line for the person at the terminal, on standard error; failures are ignored.
 void print_line(std::string_view line);
-// A line that the next one replaces; an empty one takes it away. Only for a terminal.
-void print_progress(std::string_view line);
 
 }  // namespace headlight::cli

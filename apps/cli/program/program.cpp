@@ -3,12 +3,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <new>
 #include <optional>
 
 #include "apps/cli/program/arguments.h"
 #include "apps/cli/program/interruption.h"
+#include "apps/cli/program/progress.h"
 #include "apps/cli/program/terminal.h"
 #include "headlight/io/io.h"
 #include "headlight/kernels/kernels.h"
@@ -25,19 +27,6 @@ using base::ErrorKind;
 constexpr std::array kCommands = {&kTrain, &kGenerate, &kTranslate, &kEvaluate, &kExplain, &kLesson,
                                   &kEmbed, &kForward,  &kTokenize,  &kInfo,     &kAttend,  &kBench};
 
-constexpr std::array<Option, 8> kEverywhere = {{
-    {"threads", "N", "threads to compute with (default: the cores this process may use)"},
-    {"seed", "N", "where random numbers start (default: 0; first minute, explain, lesson: 1)"},
-    {"json", "", "print one JSON document"},
-    {"quiet", "", "nothing on standard error but errors"},
-    {"lang", "CODE",
-     "language of explanations (default: a lesson's own; or else the locale's, or en)",
-     language_choices},
-    {"simd", "NAME", "use no better instruction set: avx512, avx2, sse4, scalar"},
-    {"help", "", "show this"},
-    {"version", "", "show the version"},
-}};
-
 constexpr int kFailed = 1;
 constexpr int kOutOfMemory = 4;
 struct ExitCode {
@@ -49,49 +38,18 @@ constexpr ExitCode kExitCodes[] = {{ErrorKind::usage, 2},
                                    {ErrorKind::out_of_memory, kOutOfMemory},
                                    {ErrorKind::failed, kFailed}};
 
-std::string overview() {
-  std::string text =
-      "Headlight: train, run and look into multi-head-attention models on CPUs.\n"
-      "\n"
-      "  headlight                                               the first minute: a tiny model\n"
-      "                                                          learns, and shows how it works\n"
-      "  headlight train --task lm --data text.txt --out model   a GPT on your own text\n"
-      "  headlight generate model --prompt \"Once\"                what it writes\n"
-      "  headlight translate thrones --text \"When you play the game of thrones\"\n"
-      "                                                          a model that comes with it\n"
-      "  headlight COMMAND --help                                what it can do, examples first\n"
-      "\n"
-      "Usage: headlight COMMAND [OPTIONS]\n"
-      "\n"
-      "Commands:\n";
-  for (const Command* command : kCommands) {
-    std::string name = "  " + std::string(command->name);
-    name.resize(13, ' ');
-    text.append(name).append(command->summary).append("\n");
-  }
-  return text + "\nOptions of every command:\n" + option_table(kEverywhere) +
-         "\nAn option --some-name can also be set by the variable HEADLIGHT_SOME_NAME; what is "
-         "typed\nwins.\n";
-}
-
-std::string help_of(const Command& command) {
-  std::string text = "headlight " + std::string(command.name) + ": ";
-  text.append(command.summary).append("\n\nExamples:\n").append(command.examples);
-  if (!command.options.empty()) {
-    text.append("\nOptions:\n").append(option_table(command.options));
-  }
-  return text.append("\nOptions of every command:\n").append(option_table(kEverywhere));
-}
-
 const Command& command_called(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Command* command : kCommands) {
     if (command->name == name) return *command;
     names.push_back(command->name);
   }
-  throw Error(
-      ErrorKind::usage, "unknown command", io::in_quotes(name),
-      "the nearest is " + std::string(nearest(name, names)) + "; `headlight --help` lists all");
+  std::string hint(recipes::answer_to_command(name));
+  if (const auto near = base::nearest(name, names); hint.empty() && near) {
+    hint = "the nearest is " + std::string(*near);
+  }
+  throw Error(ErrorKind::usage, "unknown command", io::in_quotes(name),
+              hint + (hint.empty() ? "" : "; ") + "`headlight --help` lists all");
 }
 
 // What is typed, taken apart.
@@ -102,7 +60,11 @@ struct Request {
 };
 
 [[noreturn]] void refuse_word(const Command& command, const std::string& word) {
-  const Option& first = command.options.empty() ? kEverywhere.front() : command.options.front();
+  // What is typed without an option is mostly a text or a file of it.
+  const auto data = std::ranges::find(command.options, "data", &Option::name);
+  const Option& first = data != command.options.end() ? *data
+                        : command.options.empty()     ? general_options().front()
+                                                      : command.options.front();
   std::string takes = command.operand.name.empty()
                           ? "takes only options"
                           : "takes one " + std::string(command.operand.name) + " and options";
@@ -117,6 +79,10 @@ void read_operand(ArgumentParser& parser, Request& request) {
   const std::string_view name = command.operand.name;
   bool is_there = false;
   while (const auto word = parser.next_word(request.arguments, request.known)) {
+    if (*word == "help" && !is_there) {  // a folder of this name is ./help
+      request.arguments.set("help", {"", "help"});
+      continue;
+    }
     if (name.empty() || is_there) refuse_word(command, *word);
     is_there = true;
     request.arguments.set(in_small_letters(name), {*word, std::string(name)});
@@ -124,18 +90,22 @@ void read_operand(ArgumentParser& parser, Request& request) {
   const bool asks = request.arguments.has("help") || request.arguments.has("version");
   if (name.empty() || is_there || !command.operand.required || asks) return;
   throw Error(ErrorKind::usage, std::string(name), "",
-              "is missing: headlight " + std::string(command.name) + " " + std::string(name) +
-                  "; `headlight " + std::string(command.name) + " --help` has examples");
+              "is missing: `headlight " + std::string(command.name) + " " + std::string(name) +
+                  "`; `headlight " + std::string(command.name) + " --help` has examples");
 }
 
 Request read_request(std::span<char* const> words) {
   Request request;
-  request.known.assign(kEverywhere.begin(), kEverywhere.end());
+  request.known.assign(general_options().begin(), general_options().end());
   ArgumentParser parser(words);
   std::optional<std::string> word = parser.next_word(request.arguments, request.known);
   if (word == "help") {
     request.arguments.set("help", {"", "help"});
     word = parser.next_word(request.arguments, request.known);
+    if (word == "help" || word == "version") return request;
+  } else if (word == "version") {
+    request.arguments.set("version", {"", "version"});
+    return request;
   }
   if (!word) {
     // The first minute, in any language and with any seed; it is to be read, not to be parsed.
@@ -177,7 +147,7 @@ void run_words(std::span<char* const> words) {
   if (request.arguments.has("version")) {
     output.write("headlight " HEADLIGHT_VERSION "\n");
   } else if (request.arguments.has("help")) {
-    output.write(request.command == nullptr ? overview() : help_of(*request.command));
+    output.write(request.command == nullptr ? overview(kCommands) : help_of(*request.command));
   } else {
     read_environment(request.arguments, request.known);
     run_command(request, output);
@@ -186,7 +156,8 @@ void run_words(std::span<char* const> words) {
 }
 
 int report(const char* message, int code) {
-  print_line("headlight: " + text::printable(message));
+  erase_progress();
+  print_line("headlight: " + text::printable(in_its_name(message)));
   return code;
 }
 
@@ -200,7 +171,10 @@ int exit_code(ErrorKind kind) {
 }  // namespace
 
 recipes::LoadedModel load_model(const Session& session) {
-  return recipes::load_named_model(session.files, session.arguments.text("model").value());
+  const std::string name = session.arguments.text("model").value();
+  const Progress progress(session, command_text(session, "command.progress.reading",
+                                                {{"name", narrate::visible(name)}}));
+  return recipes::load_named_model(session.files, name);
 }
 
 int run_program(int argc, char** argv) {
@@ -213,6 +187,7 @@ int run_program(int argc, char** argv) {
   } catch (const ReaderGone&) {
     return kFailed;
   } catch (const std::bad_alloc&) {
+    erase_progress();
     print_line("headlight: memory: there is not enough");
     return kOutOfMemory;
   } catch (const std::exception& error) {

@@ -57,6 +57,13 @@ extern const Command kLesson;
 // files), which is opened where there is a desktop. Asks nothing, and takes a few seconds.
 void run_first_minute(Session& session);
 
+// Options that every command has.
+std::span<const Option> general_options();
+// Help, in lines of at most 80 columns, or fewer where the terminal has fewer: of the program, and
+// of a command.
+std::string overview(std::span<const Command* const> commands);
+std::string help_of(const Command& command);
+
 // The model that the command's operand MODEL names.
 recipes::LoadedModel load_model(const Session& session);
 

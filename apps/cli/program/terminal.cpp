@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "headlight/text/text.h"
+
 namespace headlight::cli {
 namespace {
 
@@ -18,23 +20,47 @@ bool is_set(const char* variable) {
   return text != nullptr && *text != '\0';
 }
 
-bool is_dumb() {
-  const char* terminal = std::getenv("TERM");
-  return terminal == nullptr || std::string_view(terminal) == "dumb";
+int64_t columns_of(int file) {
+  winsize size{};
+  if (ioctl(file, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUnknownWidth;
+  return std::max<int64_t>(size.ws_col, kLeastWidth);
 }
 
 }  // namespace
 
+bool is_dumb_terminal() {
+  const char* terminal = std::getenv("TERM");
+  return terminal == nullptr || std::string_view(terminal) == "dumb";
+}
+
+int64_t columns_of_errors() { return columns_of(STDERR_FILENO); }
+
+std::string program_name() {
+  if (!is_set("HEADLIGHT_STARTED_AS")) return "headlight";
+  return narrate::shell_quoted(text::printable(std::getenv("HEADLIGHT_STARTED_AS")));
+}
+
+std::string in_its_name(std::string_view message) {
+  constexpr std::string_view kWritten = "`headlight";
+  std::string named;
+  for (size_t at = 0; at < message.size();) {
+    const std::string_view rest = message.substr(at);
+    const size_t end = kWritten.size();
+    if (rest.starts_with(kWritten) && rest.size() > end && (rest[end] == ' ' || rest[end] == '`')) {
+      named += "`" + program_name();
+      at += end;
+    } else {
+      named += message[at++];
+    }
+  }
+  return named;
+}
+
 narrate::TextStyle style_of_output() {
   narrate::TextStyle style;
   if (isatty(STDOUT_FILENO) != 1) return style;
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    style.width = std::max<int64_t>(size.ws_col, kLeastWidth);
-  } else {
-    style.width = kUnknownWidth;
-  }
-  style.colors = !is_set("NO_COLOR") && !is_dumb();
+  style.width = columns_of(STDOUT_FILENO);
+  style.colors = !is_set("NO_COLOR") && !is_dumb_terminal();
   return style;
 }
 
@@ -50,6 +76,10 @@ std::string chosen_language(const Arguments& arguments) {
     return std::ranges::find(known, language) == known.end() ? "en" : std::string(language);
   }
   return "en";
+}
+
+const narrate::Catalogue& catalogue_of(const Arguments& arguments) {
+  return narrate::Catalogue::of(chosen_language(arguments));
 }
 
 const std::string& language_choices() {

@@ -1,4 +1,5 @@
-// Who reads: the terminal behind standard output, and the language of explanations.
+// Who reads: the terminal behind standard output, the language of explanations, and what the reader
+// types to start the program.
 #pragma once
 
 #include <string>
@@ -12,9 +13,22 @@ namespace headlight::cli {
 // has them, and not with NO_COLOR.
 narrate::TextStyle style_of_output();
 
+// Columns of the terminal behind standard error, asked anew each time, since it may be resized; 80
+// where it does not say.
+int64_t columns_of_errors();
+
+// Whether the terminal knows no more than lines, as TERM=dumb says; so does one that says nothing.
+bool is_dumb_terminal();
+
+// How the program was started: as ./run says in HEADLIGHT_STARTED_AS, or "headlight".
+std::string program_name();
+// A message with its commands, such as `headlight train --help`, as they are to be typed.
+std::string in_its_name(std::string_view message);
+
 // --lang or its variable; or else that of the locale (LC_ALL, LC_MESSAGES, LANG: the first that is
 // set) where it is one of the catalogue's; or else English.
 std::string chosen_language(const Arguments& arguments);
+const narrate::Catalogue& catalogue_of(const Arguments& arguments);
 // "en|tr|az|ko": all there are.
 const std::string& language_choices();
 

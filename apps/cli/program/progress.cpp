@@ -1,0 +1,124 @@
+// A thread that looks at the clock.
+#include "apps/cli/program/progress.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "apps/cli/program/terminal.h"
+
+namespace headlight::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view kEraseBelow = "\r\x1b[J";
+
+std::atomic<bool> is_progress_shown{false};  // lock-free, as a signal handler needs it
+
+// What cannot be written is not missed.
+void write_to_terminal(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+}  // namespace
+
+std::string command_text(const Session& session, std::string_view key,
+                         const std::vector<narrate::Placeholder>& values) {
+  return catalogue_of(session.arguments).text(key, values);
+}
+
+void say_line(const Session& session, std::string_view key,
+              const std::vector<narrate::Placeholder>& values) {
+  const std::string text = command_text(session, key, values);
+  if (!session.talkative) return print_line(text);
+  for (const std::string& line : split_words(narrate::wrapped(text, columns_of_errors()), '\n')) {
+    if (!line.empty()) print_line(line);
+  }
+}
+
+void say_what_is_awaited(const Session& session, std::string_view key) {
+  if (session.talkative && isatty(STDIN_FILENO) == 1) say_line(session, key);
+}
+
+void show_progress(std::string_view line) {
+  if (line.empty()) return erase_progress();
+  if (is_dumb_terminal()) return;
+  is_progress_shown.store(true);
+  write_to_terminal(std::string(kEraseBelow).append(line).append("\r"));
+}
+
+void erase_progress() noexcept {
+  if (is_progress_shown.exchange(false)) write_to_terminal(kEraseBelow);
+}
+
+void erase_row(const Session& session) {
+  erase_progress();
+  if (session.talkative && !is_dumb_terminal()) write_to_terminal(kEraseBelow);
+}
+
+struct Progress::Ticking {
+  Ticking(const narrate::Catalogue& catalogue, std::string what)
+      : catalogue(catalogue), what(std::move(what)), thread([this] { tick(); }) {}
+  ~Ticking() {
+    {
+      const std::lock_guard lock(mutex);
+      is_over = true;
+    }
+    changed.notify_one();
+    thread.join();
+    erase_progress();
+  }
+
+  void tick() {
+    constexpr std::chrono::milliseconds kSilence{1000};
+    constexpr std::chrono::milliseconds kBetweenLines{200};
+    std::unique_lock lock(mutex);
+    auto wait = kSilence;
+    while (!changed.wait_for(lock, wait, [this] { return is_over; })) {
+      const std::chrono::duration<double> elapsed = Clock::now() - begin;
+      show_progress(
+          narrate::progress_line(catalogue, what, share, elapsed.count(), columns_of_errors() - 1));
+      wait = kBetweenLines;
+    }
+  }
+
+  const narrate::Catalogue& catalogue;
+  const Clock::time_point begin = Clock::now();
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::string what;
+  std::optional<double> share;
+  bool is_over = false;
+  std::thread thread;  // the last, so that all else is there when it starts
+};
+
+Progress::Progress(const Session& session, std::string what) {
+  if (!session.talkative) return;
+  ticking_ = std::make_unique<Ticking>(catalogue_of(session.arguments), std::move(what));
+}
+
+Progress::~Progress() = default;
+
+void Progress::reached(double share) {
+  if (!ticking_) return;
+  const std::lock_guard lock(ticking_->mutex);
+  ticking_->share = share;
+}
+
+void Progress::now(std::string what) {
+  if (!ticking_) return;
+  const std::lock_guard lock(ticking_->mutex);
+  ticking_->what = std::move(what);
+}
+
+}  // namespace headlight::cli

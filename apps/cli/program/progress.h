@@ -1,0 +1,52 @@
+// What is told at a terminal of work that takes a while: a line on standard error that replaces
+// itself and leaves nothing behind.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "apps/cli/program/program.h"
+#include "headlight/narrate/narrate.h"
+
+namespace headlight::cli {
+
+// A text of the catalogue in the session's language.
+std::string command_text(const Session& session, std::string_view key,
+                         const std::vector<narrate::Placeholder>& values = {});
+// The same as lines on standard error, wrapped where that is a terminal.
+void say_line(const Session& session, std::string_view key,
+              const std::vector<narrate::Placeholder>& values = {});
+// Before standard input is read: what is waited for, when somebody sits at both ends.
+void say_what_is_awaited(const Session& session, std::string_view key);
+
+// A line that the next one replaces, of fewer columns than the terminal has; an empty one takes it
+// away. Only for a terminal. The cursor waits at its beginning, so that nothing is left of it when
+// the terminal is made narrower and breaks it.
+void show_progress(std::string_view line);
+// Takes the line away where there is one. May be called by a signal handler.
+void erase_progress() noexcept;
+// The same, and whatever else stands on the row, as the ^C that a terminal writes there.
+void erase_row(const Session& session);
+
+// Work that may take longer than a second: from then on it is told, with how far it is where that
+// is known. Silent unless somebody reads standard error at a terminal. Nothing else is printed
+// while one lives.
+class Progress {
+ public:
+  // `what`: "Reading stories".
+  Progress(const Session& session, std::string what);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // From 0 to 1. From any thread.
+  void reached(double share);
+  void now(std::string what);
+
+ private:
+  struct Ticking;
+  std::unique_ptr<Ticking> ticking_;  // none where nothing is told
+};
+
+}  // namespace headlight::cli

@@ -1,0 +1,219 @@
+// What a person at a terminal sees: lines that fit, progress that leaves nothing behind, what is
+// waited for, why a text ends.
+#include "tests/cli/terminal.h"
+
+#include <gtest/gtest.h>
+
+#include "headlight/narrate/narrate.h"
+#include "tests/cli/model_folders.h"
+#include "tests/cli/train_runs.h"
+
+namespace headlight::test {
+namespace {
+
+struct Seat {
+  int columns;
+  std::string language;
+};
+
+class AtATerminal : public testing::TestWithParam<Seat> {
+ protected:
+  TerminalOptions options() const { return {.columns = GetParam().columns}; }
+  Words lang() const { return {"--lang", GetParam().language}; }
+  std::string text(std::string_view key) const {
+    return narrate::Catalogue::of(GetParam().language).text(key);
+  }
+  TemporaryFolder folder_;
+};
+INSTANTIATE_TEST_SUITE_P(Widths, AtATerminal,
+                         testing::Values(Seat{40, "en"}, Seat{80, "en"}, Seat{120, "en"},
+                                         Seat{40, "tr"}, Seat{40, "az"}, Seat{40, "ko"},
+                                         Seat{80, "ko"}),
+                         [](const auto& info) {
+                           return info.param.language + std::to_string(info.param.columns);
+                         });
+
+void expect_fits(const Terminal& terminal) {
+  EXPECT_EQ(terminal.screen().broken_lines(), Words{}) << terminal.screen().text();
+  EXPECT_EQ(terminal.screen().unknown(), Words{});
+}
+
+void expect_no_progress(const Terminal& terminal) {
+  const std::string text = terminal.screen().text();
+  for (const char* part : {"█", "░", "▁"}) EXPECT_EQ(text.find(part), text.npos) << text;
+}
+
+bool has_row(const Terminal& terminal, const std::string& part) {
+  for (const std::string& row : terminal.screen().rows()) {
+    if (row.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// A run that only Ctrl-C ends.
+Words endless(const std::string& folder) { return small_copy(folder, 1000000); }
+
+TEST_P(AtATerminal, training_says_what_it_does_in_lines_that_fit) {
+  Terminal terminal(small_copy(folder_ / "run", 60) + lang(), options());
+  EXPECT_EQ(terminal.finish(), 0) << terminal.screen().text();
+  expect_fits(terminal);
+  expect_no_progress(terminal);
+  EXPECT_TRUE(has_row(terminal, text("command.train.next"))) << terminal.screen().text();
+  EXPECT_TRUE(has_row(terminal, "  headlight translate")) << terminal.screen().text();
+}
+
+TEST_P(AtATerminal, training_shows_a_line_that_fits_and_replaces_itself) {
+  Terminal terminal(endless(folder_ / "run") + lang(), options());
+  ASSERT_TRUE(terminal.wait_for("/1000000  ")) << terminal.screen().text();
+  terminal.watch(std::chrono::milliseconds(300));
+  if (GetParam().columns >= 80) {
+    EXPECT_TRUE(terminal.wait_for("░"));
+  }
+  terminal.type("\x03");
+  EXPECT_EQ(terminal.finish(), 130);
+  expect_fits(terminal);
+  expect_no_progress(terminal);
+  EXPECT_TRUE(has_row(terminal, "--resume")) << terminal.screen().text();
+}
+
+class AResizedTerminal : public testing::TestWithParam<OnResize> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, AResizedTerminal, testing::Values(OnResize::reflow, OnResize::cut),
+                         [](const auto& info) {
+                           return info.param == OnResize::reflow ? "reflows" : "cuts";
+                         });
+
+TEST_P(AResizedTerminal, keeps_nothing_of_the_line_that_was_too_long) {
+  const TemporaryFolder folder;
+  Terminal terminal(endless(folder / "run"), {.columns = 120, .on_resize = GetParam()});
+  ASSERT_TRUE(terminal.wait_for("░"));
+  for (const int columns : {50, 40, 100, 60}) {
+    terminal.resize(columns);
+    terminal.watch(std::chrono::milliseconds(400));
+  }
+  terminal.type("\x03");
+  EXPECT_EQ(terminal.finish(), 130);
+  expect_no_progress(terminal);
+  EXPECT_TRUE(has_row(terminal, "parameters")) << terminal.screen().text();
+}
+
+TEST_P(AtATerminal, generating_without_a_prompt_says_what_it_waits_for) {
+  Terminal terminal(Words{"generate", model_folders().gpt()} + lang(), options());
+  const std::string waits = text("command.waits.prompt");
+  ASSERT_TRUE(terminal.wait_for("Ctrl-D")) << terminal.screen().text();
+  EXPECT_TRUE(has_row(terminal, waits.substr(0, waits.find(' '))));
+  terminal.type("a\n\x04");
+  EXPECT_EQ(terminal.finish(), 0);
+  EXPECT_TRUE(has_row(terminal, ModelFolders::kScript)) << terminal.screen().text();
+  const std::string ended = text("command.generate.end");
+  EXPECT_TRUE(has_row(terminal, ended.substr(0, ended.find(' ')))) << terminal.screen().text();
+  expect_fits(terminal);
+}
+
+TEST(Generating, at_a_terminal_says_why_it_ended) {
+  const std::string gpt = model_folders().gpt();
+  const auto screen_of = [&](const Words& more) {
+    Terminal terminal(Words{"generate", gpt, "--prompt", "a"} + more);
+    EXPECT_EQ(terminal.finish(), 0);
+    return terminal.screen().text();
+  };
+  const auto expect_shown = [&](const Words& more, const std::string& part) {
+    const std::string shown = screen_of(more);
+    EXPECT_NE(shown.find(part), shown.npos) << shown;
+  };
+  expect_shown({"--max-new-tokens", "4"}, "ağaç\nEnded after 4 new tokens");
+  expect_shown({"--stop", "yol"}, "Ended before the stop text");
+  expect_shown({}, "Ended by the model itself");
+  expect_shown({"--beam", "2"}, "Ended by the model itself");
+  EXPECT_EQ(screen_of({"--quiet"}), ModelFolders::kScript);
+  const auto bare = [&](const Words& more) {
+    Terminal terminal(Words{"generate", model_folders().bare_gpt(), "--prompt-ids", "3"} + more);
+    EXPECT_EQ(terminal.finish(), 0);
+    return terminal.screen().text();
+  };
+  EXPECT_NE(bare({"--context", "stop"}).find("the context of 14 tokens is full"),
+            std::string::npos);
+  EXPECT_NE(bare({"--beam", "2"}).find("a beam search does not go past it"), std::string::npos);
+  EXPECT_NE(bare({"--max-new-tokens", "30"}).find("goes on from the last 7"), std::string::npos);
+}
+
+TEST_P(AtATerminal, lines_are_asked_for_and_answered_one_by_one) {
+  Terminal terminal(Words{"translate", model_folders().translator()} + lang(), options());
+  const std::string waits = text("command.waits.lines");
+  ASSERT_TRUE(terminal.wait_for("Ctrl-D")) << terminal.screen().text();
+  EXPECT_TRUE(has_row(terminal, waits.substr(0, waits.find(' '))));
+  const std::string answer =
+      run_program({"translate", model_folders().translator(), "--text", "abc"}).output;
+  terminal.type("abc\n");
+  ASSERT_TRUE(terminal.wait_for(answer.substr(0, answer.find_first_of(" \n"))));
+  terminal.type("\x04");
+  EXPECT_EQ(terminal.finish(), 0);
+}
+
+TEST(Waiting, is_told_by_every_command_that_reads_the_keyboard) {
+  for (const Words& words : {Words{"embed", model_folders().encoder()},
+                             {"tokenize", model_folders().gpt()},
+                             {"tokenize", model_folders().gpt(), "--json"}}) {
+    SCOPED_TRACE(words[0]);
+    Terminal terminal(words);
+    EXPECT_TRUE(terminal.wait_for("Waiting for")) << terminal.screen().text();
+    terminal.type("a\n\x04");
+    EXPECT_EQ(terminal.finish(), words[0] == "tokenize" ? 3 : 0);  // no token for a line break
+  }
+  for (const Words& words : {Words{"generate", model_folders().gpt(), "--quiet"},
+                             {"generate", model_folders().gpt(), "--prompt", "a"}}) {
+    Terminal terminal(words);
+    if (words.back() == "--quiet") terminal.type("a\n\x04");
+    EXPECT_EQ(terminal.finish(), 0);
+    EXPECT_EQ(terminal.screen().text().find("Waiting"), std::string::npos);
+  }
+}
+
+TEST_P(AtATerminal, long_work_shows_progress_and_takes_it_away) {
+  std::string story;
+  for (int i = 0; i < 60000; ++i) story += "Anna has three apples. She gives one to Ben.\n";
+  Terminal terminal(
+      Words{"evaluate", "stories", "--data", folder_.put("story.txt", story), "--threads", "1"} +
+          lang(),
+      options());
+  ASSERT_TRUE(terminal.wait_for(text("command.progress.evaluating"))) << terminal.screen().text();
+  EXPECT_TRUE(terminal.wait_for(" %"));
+  EXPECT_EQ(terminal.finish(), 0);
+  expect_fits(terminal);
+  EXPECT_FALSE(has_row(terminal, text("command.progress.evaluating")));
+  EXPECT_TRUE(has_row(terminal, "perplexity"));
+}
+
+TEST(LongWork, tells_nothing_where_nobody_looks) {
+  const TemporaryFolder folder;
+  Terminal quiet({"bench", "--quick", "--only", "matmul", "--quiet"});
+  EXPECT_EQ(quiet.finish(), 0);
+  EXPECT_EQ(quiet.bytes().find('\x1b'), std::string::npos);
+  const ProgramRun run = run_program({"bench", "--quick", "--only", "matmul"});
+  EXPECT_EQ(run.errors, "");
+}
+
+TEST(LongWork, of_a_terminal_that_knows_lines_alone_is_told_in_lines_alone) {
+  const TemporaryFolder folder;
+  Terminal terminal(small_copy(folder / "run", 60), {.set = {"TERM=dumb"}});
+  EXPECT_EQ(terminal.finish(), 0);
+  EXPECT_EQ(terminal.bytes().find('\x1b'), std::string::npos) << terminal.bytes();
+  EXPECT_NE(terminal.bytes().find("Done in"), std::string::npos);
+}
+
+TEST(LongWork, of_bench_names_what_is_measured) {
+  Terminal terminal({"bench", "--quick", "--only", "matmul"}, {.columns = 40});
+  EXPECT_TRUE(terminal.wait_for("Measuring")) << terminal.screen().text();
+  EXPECT_EQ(terminal.finish(), 0);
+  EXPECT_FALSE(has_row(terminal, "Measuring"));
+}
+
+TEST(LongWork, that_is_interrupted_leaves_no_line_behind) {
+  Terminal terminal({"bench", "--only", "matmul"});
+  ASSERT_TRUE(terminal.wait_for("Measuring"));
+  terminal.type("\x03");
+  EXPECT_EQ(terminal.finish(), 130);
+  EXPECT_FALSE(has_row(terminal, "Measuring")) << terminal.screen().text();
+}
+
+}  // namespace
+}  // namespace headlight::test
