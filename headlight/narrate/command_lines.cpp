@@ -39,6 +39,11 @@ std::string fitted(std::vector<LinePart> parts, int64_t width) {
   return cut_to(line, width);
 }
 
+// 25 as "25%", or "%25".
+std::string percent_text(const Catalogue& catalogue, double percent, int digits) {
+  return catalogue.text("language.percent", {{"number", catalogue.number(percent, digits)}});
+}
+
 std::string bar_text(double share, int64_t cells) {
   std::string text;
   for (int64_t cell = 0; cell < cells; ++cell) {
@@ -122,7 +127,7 @@ std::string progress_line(const Catalogue& catalogue, const std::string& what,
   constexpr double kLeastShare = 0.01;
   std::vector<LinePart> parts = {{visible(what) + " …", 1}};
   if (share && *share >= kLeastShare) {
-    parts.push_back({catalogue.number(std::floor(*share * 100), 0) + " %"});
+    parts.push_back({percent_text(catalogue, std::floor(*share * 100), 0)});
     parts.push_back(
         {catalogue.text("command.progress.left", {{"time", time_text(seconds / *share - seconds)}}),
          2});
@@ -235,7 +240,7 @@ std::vector<std::string> TrainingLines::done(const recipes::TrainDone& event,
   }
   std::vector<std::string> lines = in_lines(parts);
   if (event.exact_match) {
-    const auto share = [&](double part) { return catalogue_.number(100 * part, 1); };
+    const auto share = [&](double part) { return percent_text(catalogue_, 100 * part, 1); };
     parts = {text("command.train.exact", {{"share", share(event.exact_match->all)}})};
     for (const auto& [kind, part] : event.exact_match->kinds) {
       parts.push_back(visible(kind) + " " + share(part));

@@ -176,7 +176,7 @@ TEST_P(AtATerminal, long_work_shows_progress_and_takes_it_away) {
           lang(),
       options());
   ASSERT_TRUE(terminal.wait_for(text("command.progress.evaluating"))) << terminal.screen().text();
-  EXPECT_TRUE(terminal.wait_for(" %"));
+  EXPECT_TRUE(terminal.wait_for("%"));
   EXPECT_EQ(terminal.finish(), 0);
   expect_fits(terminal);
   EXPECT_FALSE(has_row(terminal, text("command.progress.evaluating")));

@@ -164,7 +164,7 @@ TEST(TheEndOfTraining, tells_how_much_is_exactly_right) {
 TEST(Progress, tells_how_far_and_how_long) {
   EXPECT_EQ(progress_line(english_lines(), "Reading m", {}, 3, 79), "Reading m …  0:03");
   const std::string line = progress_line(english_lines(), "Evaluating", 0.25, 10, 79);
-  EXPECT_TRUE(shows(line, "25 %") && shows(line, "0:30 left") && shows(line, "█")) << line;
+  EXPECT_TRUE(shows(line, "25%") && shows(line, "0:30 left") && shows(line, "█")) << line;
   for (int64_t width = 20; width < 100; ++width) {
     for (const std::optional<double> share : {std::optional<double>(), std::optional(0.5)}) {
       const std::string fitting =
