@@ -200,6 +200,25 @@ TEST_F(ExplainPage, answers_every_cell_in_a_browser) {
   EXPECT_GT(std::atoi(found.c_str() + std::string_view("cells: ").size()), 10'000) << found;
 }
 
+TEST_F(ExplainPage, shows_the_cell_that_it_opens_at_beside_its_answer) {
+  if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
+  constexpr const char* kScript = R"(
+    setTimeout(() => {
+      const cell = document.querySelector("td.chosen")?.getBoundingClientRect();
+      const answer = drawer.getBoundingClientRect();
+      const isSeen = cell && cell.top > 0 && cell.bottom < innerHeight;
+      const isFree = cell && (cell.right <= answer.left || cell.left >= answer.right || cell.bottom <= answer.top || cell.top >= answer.bottom);
+      report(`${drawer.querySelector(".cell-name").textContent} ${isSeen ? "seen" : "not seen"} ${isFree ? "free" : "covered"}`);
+    }, 1000);
+  )";
+  for (const Screen screen : {Screen{1280, 800}, Screen{390, 844}}) {
+    for (const char* cell : {"encoder.0.self.head.1.scores[3,5]", "decoder.0.ffn.hidden[5,23]"}) {
+      EXPECT_EQ(told_in_browser(folder_, page({"--cell", cell}), kScript, screen),
+                std::string(cell) + " seen free");
+    }
+  }
+}
+
 // What is asked keeps its place, its answer is whole, and nothing is wider than the screen.
 TEST_F(ExplainPage, stands_still_on_a_laptop_and_on_a_phone) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";

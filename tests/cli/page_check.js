@@ -320,8 +320,6 @@ function checkAsked() {
 }
 
 let cells = 0;
-// All is laid out, so that all words are seen.
-document.head.append(element("style", {}, ".card, .place, .group { content-visibility: visible !important; }"));
 try {
   for (state.run = 0; state.run < runs.length; ++state.run) {
     redraw();

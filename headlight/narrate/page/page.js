@@ -159,6 +159,7 @@ function openAndFind(name) {
     if (!group.holds?.has(name)) continue;
     group.open = true;
     if (group.children.length < 2) group.fill();
+    answer();
     return figureOf(name);
   }
   return undefined;
@@ -243,7 +244,7 @@ function recall() {
   redraw();
   if (cell) {
     askWhy(cell);
-    goTo(cell.name, "instant");
+    showCell(cell);
   }
   if (chosen.has("tensor")) goTo(chosen.get("tensor"), "instant");
   if (chosen.has("at")) show(chosen.get("at"), "instant");

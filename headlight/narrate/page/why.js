@@ -109,7 +109,7 @@ function answer() {
     element("div", { class: "top" }, element("h2", {}, text("cell.title")), button("×", { class: "round", "aria-label": text("page.close"), click: closeWhy })),
     trail(),
     element("p", { class: "where" }, element("b", {}, titleOf(tensor)), cellLabels(cell).length > 0 && ` · ${cellLabels(cell).join(" → ")}`),
-    element("button", { type: "button", class: "cell-name", click: () => goTo(cell.name), title: text("page.show") }, element("code", {}, cellText(cell))),
+    element("button", { type: "button", class: "cell-name", click: () => showCell(cell), title: text("page.show") }, element("code", {}, cellText(cell))),
     element("p", { class: "value" }, number(explanation.value)),
     formulaOf(tensor.formula),
     tensor.formula && element("p", { class: "where" }, operationOf(tensor.formula)),
@@ -210,4 +210,12 @@ function goTo(name, behavior = "auto") {
   found.closest(".figure")?.scrollIntoView({ block: "center", behavior });
   (found.querySelector("td.chosen") ?? found.querySelector("td[tabindex='0']") ?? found).focus({ preventScroll: true });
   return found;
+}
+// The same with the cell, which the answer leaves free.
+function showCell(cell) {
+  goTo(cell.name, "instant");
+  const at = drawnOf(cell.name).map((made) => cellIn(made, cell)).find(Boolean);
+  if (!at) return;
+  focusCell(at);
+  placeDrawer(boxOf(at));
 }
