@@ -7,7 +7,6 @@
 #include <limits>
 #include <utility>
 
-#include "headlight/explain/operation.h"
 #include "headlight/explain/tensor_index.h"
 
 namespace headlight::explain {
@@ -15,11 +14,21 @@ namespace {
 
 using Index = std::vector<int64_t>;
 
+bool is_within(const tensor::Shape& shape, const Index& index) {
+  if (std::ssize(index) != shape.rank()) return false;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const int64_t at = index[static_cast<size_t>(axis)];
+    if (at < 0 || at >= shape[axis]) return false;
+  }
+  return true;
+}
+
 // A rule followed for one cell.
 class Evaluation {
  public:
-  Evaluation(const Trace& trace, const TracedTensor& tensor, const CellReference& cell)
-      : trace_(trace), tensor_(tensor), rule_(tensor.description().rule), at_(cell.index) {
+  Evaluation(const Trace& trace, const TracedTensor& tensor, const CellReference& cell,
+             const Rule& rule, double (*read)(double) = nullptr)
+      : trace_(trace), tensor_(tensor), rule_(rule), read_(read), at_(cell.index) {
     result_.cell = cell;
     result_.operation = tensor.operation;
     result_.value = trace.value(tensor, cell.index);
@@ -34,17 +43,27 @@ class Evaluation {
     combine();
     return std::move(result_);
   }
+  // Whether the rule asked for something that there is not.
+  bool is_outside() const { return is_outside_; }
 
  private:
   double evaluated(const Expression& expression) { return evaluate(expression, scope_); }
   int64_t whole(const Expression& expression) {
     return static_cast<int64_t>(std::llround(evaluated(expression)));
   }
-  int64_t index(int axis) const {
-    return axis < 0 ? at_[at_.size() - static_cast<size_t>(-axis)] : at_[static_cast<size_t>(axis)];
+  int64_t index(int axis) {
+    const auto rank = static_cast<int>(at_.size());
+    const int place = axis < 0 ? rank + axis : axis;
+    is_outside_ = is_outside_ || place < 0 || place >= rank;
+    return is_outside_ ? 0 : at_[static_cast<size_t>(place)];
   }
 
   const TracedTensor* operand(std::string_view role) const {
+    if (role.starts_with('.')) {  // not an operand, but of the same place
+      const size_t place = tensor_.name.rfind('.');
+      if (place == std::string::npos) return nullptr;
+      return trace_.find(tensor_.name.substr(0, place).append(role));
+    }
     for (size_t i = 0; i < operands_.size(); ++i) {
       if (tensor_.operands[i].role == role) return operands_[i];
     }
@@ -66,9 +85,11 @@ class Evaluation {
                                                  : evaluated(asked.arguments()[0]);
     }
     if (asked.word() == "operands") return static_cast<double>(operands_.size());
-    const tensor::Shape& shape =
-        asked.word() == "result" ? tensor_.shape : operand(asked.word())->shape;
-    return static_cast<double>(shape[static_cast<int>(asked.arguments()[0].number())]);
+    const TracedTensor* asked_of = asked.word() == "result" ? &tensor_ : operand(asked.word());
+    const int axis = static_cast<int>(asked.arguments()[0].number());
+    const int rank = asked_of == nullptr ? 0 : asked_of->shape.rank();
+    is_outside_ = is_outside_ || axis >= rank || axis < -rank;
+    return is_outside_ ? 1 : static_cast<double>(asked_of->shape[axis]);
   }
 
   double known(std::string_view key) const {
@@ -85,8 +106,11 @@ class Evaluation {
   }
 
   Factor cell(const CellRule& rule) {
-    const TracedTensor& from =
-        rule.role.empty() ? *operands_[static_cast<size_t>(counter_)] : *operand(rule.role);
+    const TracedTensor* found =
+        rule.role.empty() ? operands_[static_cast<size_t>(counter_)] : operand(rule.role);
+    is_outside_ = is_outside_ || found == nullptr;
+    if (is_outside_) return {};
+    const TracedTensor& from = *found;
     Index where;
     for (const Expression& part : rule.index) {
       if (part.kind() == "index") {
@@ -99,8 +123,10 @@ class Evaluation {
         where.push_back(whole(part));
       }
     }
+    is_outside_ = is_outside_ || !is_within(from.shape, where);
+    if (is_outside_) return {};
     const double value = trace_.value(from, where);
-    return {{from.name, std::move(where)}, value};
+    return {{from.name, std::move(where)}, read_ == nullptr ? value : read_(value)};
   }
 
   void add(const IngredientRule& rule) {
@@ -126,6 +152,7 @@ class Evaluation {
       if (rule.value) value = evaluated(*rule.value);
       sum_ += value;
       result_.terms.push_back({rule.key, std::move(factors_), value, sum_, constant});
+      if (is_outside_) break;
     }
     factors_.clear();
   }
@@ -159,6 +186,8 @@ class Evaluation {
   const Trace& trace_;
   const TracedTensor& tensor_;
   const Rule& rule_;
+  double (*read_)(double);
+  bool is_outside_ = false;
   Index at_;
   std::vector<const TracedTensor*> operands_;
   Scope scope_;
@@ -185,7 +214,16 @@ std::vector<CellReference> CellTerms::cells() const {
 }
 
 CellTerms explain_cell(const Trace& trace, const CellReference& cell) {
-  return Evaluation(trace, trace.at(cell.name), cell).made();
+  const TracedTensor& tensor = trace.at(cell.name);
+  return Evaluation(trace, tensor, cell, tensor.description().rule).made();
+}
+
+std::optional<CellTerms> explain_cell_by(const Trace& trace, const CellReference& cell,
+                                         const Rule& rule, double (*read)(double)) {
+  Evaluation evaluation(trace, trace.at(cell.name), cell, rule, read);
+  CellTerms made = evaluation.made();
+  if (evaluation.is_outside()) return std::nullopt;
+  return made;
 }
 
 }  // namespace headlight::explain

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "headlight/explain/cell.h"
+#include "headlight/explain/operation.h"
 
 namespace headlight::explain {
 
@@ -54,5 +55,9 @@ struct CellTerms {
 
 // By the rule of the tensor's operation.
 CellTerms explain_cell(const Trace& trace, const CellReference& cell);
+// By another rule, such as one of MistakeRule; nothing where it needs cells or operands that there
+// are not. With `read`, each number of an operand is taken as `read` gives it.
+std::optional<CellTerms> explain_cell_by(const Trace& trace, const CellReference& cell,
+                                         const Rule& rule, double (*read)(double) = nullptr);
 
 }  // namespace headlight::explain

@@ -18,6 +18,7 @@
 #include "headlight/explain/cell_terms.h"
 #include "headlight/explain/explanation_json.h"
 #include "headlight/explain/input.h"
+#include "headlight/explain/mistakes.h"
 #include "headlight/explain/operation.h"
 #include "headlight/explain/trace.h"
 #include "headlight/explain/trace_json.h"

@@ -60,6 +60,21 @@ struct Rule {
   std::vector<CombinationRule> combinations = {};
 };
 
+// A way in which a cell is often got wrong: a rule of its own, over the same operands and over
+// others of the same place (the role ".value" is the tensor "value" there). Where it needs cells
+// that there are not, nobody can make the mistake.
+struct MistakeRule {
+  std::string key;  // "not_scaled", ...; mistake.<key> of the catalogue
+  Rule rule;
+};
+
+// Of an operation whose cells a learner can compute by hand.
+struct Practice {
+  std::vector<MistakeRule> mistakes = {};
+  // The terms and ingredients that the learner is given; absent: those of the operation's rule.
+  std::optional<Rule> given = {};
+};
+
 // The gradient of a tensor, on its way to one of its operands.
 struct GradientFlow {
   const Trace& trace;
@@ -121,6 +136,7 @@ struct VariantFamily {
 struct OperationTable {
   std::map<std::string, Operation, std::less<>> operations;
   std::map<std::string, Expansion, std::less<>> expansions;
+  std::map<std::string, Practice, std::less<>> practices;  // by the operation's name
   std::vector<VariantFamily> variants;
   std::set<std::string> formulas;  // keys that TracedTensor::formula may have
 

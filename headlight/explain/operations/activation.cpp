@@ -57,6 +57,10 @@ void add_activation(OperationTable& table) {
                       .combinations = {activation_combination()}},
              .gradient_text = "activation",
              .gradient = activation_gradient});
+  table.practices["activation"] = {
+      .mistakes = {{"activation_forgotten",
+                    {.terms = {{.key = "value", .factors = {{"input", {same_index()}}}}},
+                     .combinations = {{.key = "sum"}}}}}};
   table.formulas.insert({"ffn.activation", "prediction.activation", "ffn.gate.activation"});
 }
 

@@ -117,6 +117,7 @@ void add_add(OperationTable& table) {
              .gradient_text = "residual",
              .gradient = sum_gradient,
              .moved = sum_moved});
+  table.practices["add"] = {};
   table.add(Expansion{.operation = "add", .put = put_add});
   table.formulas.insert({"embedding.sum", "residual.add", "residual.add.pre"});
 }

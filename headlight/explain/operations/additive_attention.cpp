@@ -24,6 +24,9 @@ void add_additive_attention(OperationTable& table) {
                                  .value = factor(2) * hidden,
                                  .present = attribute("weight_rows") == 1.0}},
                       .combinations = {{.key = "sum"}}}});
+  Rule without_tanh = table.operations["additive_scores"].rule;
+  for (TermRule& term : without_tanh.terms) term.value = factor(2) * (factor(0) + factor(1));
+  table.practices["additive_scores"] = {.mistakes = {{"tanh_forgotten", without_tanh}}};
   table.add(Expansion{.operation = "additive_attention", .put = put_attention});
   table.formulas.insert("attention.scores.additive");
 }

@@ -1,4 +1,6 @@
 // embedding and position_rows: rows of a table by id or by position, and sines and cosines.
+#include <utility>
+
 #include "headlight/explain/operations/operations.h"
 
 namespace headlight::explain {
@@ -112,6 +114,21 @@ Rule sinusoid_rule() {
                             .grows_with_terms = false}}};
 }
 
+// The other of sine and cosine; positions counted from 1 (or from 0); the column for the pair.
+Practice sinusoid_practice() {
+  const Rule right = sinusoid_rule();
+  Rule swapped = right;
+  std::swap(swapped.combinations[0].value, swapped.combinations[1].value);
+  Rule shifted = right;
+  shifted.ingredients[0].value = when(attribute("start") == 0.0, at(1) + 1.0, at(1));
+  Rule by_column = right;
+  by_column.ingredients[1].value =
+      call("pow", {attribute("base"), (0.0 - at(-1)) / (size("", -1) / 2.0)});
+  return {.mistakes = {{"sine_for_cosine", swapped},
+                       {"position_shifted", shifted},
+                       {"column_for_pair", by_column}}};
+}
+
 // Sines and cosines whose index is the column: a table twice as wide with the base squared has
 // them in columns 2c and 2c + 1.
 Tensor positions_by_column(const TracedTensor& positions) {
@@ -172,6 +189,7 @@ void add_embedding(OperationTable& table) {
              .does = "sin or cos of position `start` + t times `base`^(-i / divisor); `order` "
                      "interleaved|halves, `divisor` half|half_minus_one, `index` pair|column",
              .rule = sinusoid_rule()});
+  table.practices["sinusoid"] = sinusoid_practice();
   table.add(Expansion{.operation = "embedding", .put = put_embedding});
   table.add(Expansion{.operation = "position_rows", .put = put_positions});
   table.variants.push_back({sinusoid_place, build_by_column});

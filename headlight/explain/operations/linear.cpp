@@ -147,6 +147,21 @@ Rule linear_rule() {
       .combinations = {{.key = "sum"}}};
 }
 
+// A row of the weight for a column, and the bias forgotten.
+Practice linear_practice() {
+  const Expression output = at(-1) + attribute("weight_begin");
+  const Expression out_in = attribute_is("layout", "out_in");
+  const TermRule turned = {
+      .key = "product",
+      .factors = {{"input", {same_row(), counter()}},
+                  {"weight", {when(out_in, counter(), output), when(out_in, output, counter())}}},
+      .count = size("input", -1)};
+  Rule without_bias = linear_rule();
+  without_bias.terms.pop_back();
+  return {.mistakes = {{"weight_turned", {.terms = {turned}, .combinations = {{.key = "sum"}}}},
+                       {"bias_forgotten", without_bias}}};
+}
+
 }  // namespace
 
 void add_linear(OperationTable& table) {
@@ -159,6 +174,7 @@ void add_linear(OperationTable& table) {
              .gradient_text = "linear",
              .gradient = input_gradient,
              .uses = linear_weight_uses});
+  table.practices["linear"] = linear_practice();
   table.add(Expansion{.operation = "linear", .put = put_linear, .put_part = put_linear_part});
   for (const char* formula :
        {"linear", "attention.projected", "attention.project", "attention.output", "ffn.hidden",

@@ -27,9 +27,16 @@ Tensor scaled_gradient(const GradientFlow& flow) {
   return result;
 }
 
+// The number in the same place times something else.
+Rule times(const Expression& constant) {
+  return {.terms = {{.key = "value", .factors = {{"input", {same_index()}}}, .constant = constant}},
+          .combinations = {{.key = "sum"}}};
+}
+
 }  // namespace
 
 void add_scale(OperationTable& table) {
+  const Expression factor = attribute("factor");
   table.add({.name = "scale",
              .does = "input times `factor`",
              .rule = {.ingredients = {{.key = "factor", .value = attribute("factor")}},
@@ -39,6 +46,9 @@ void add_scale(OperationTable& table) {
                       .combinations = {{.key = "sum"}}},
              .gradient_text = "scores",
              .gradient = scaled_gradient});
+  table.practices["scale"] = {.mistakes = {{"not_scaled", times(1.0)},
+                                           {"scaled_by_width", times(factor * factor)},
+                                           {"scaled_up", times(1.0 / factor)}}};
   table.add(Expansion{.operation = "scale", .put = put_scale});
   table.formulas.insert("scale");
 }

@@ -46,6 +46,45 @@ Rule row_rule(const std::string& key, const Expression& value, const Combination
           .combinations = {combination}};
 }
 
+// exp(x_ij) over the sum of what `terms` has: of a row, a column, or other scores.
+Rule share_of(const TermRule& terms, const std::string& role) {
+  return {.ingredients = {{.key = "own", .cell = CellRule{role, {same_index()}}}},
+          .terms = {terms},
+          .combinations = {{.key = "quotient", .value = call("exp", {ingredient("own")}) / sum()}}};
+}
+
+TermRule over_row(const std::string& role, const Expression& value) {
+  return {.key = "exponential",
+          .factors = {{role, {same_row(), counter()}}},
+          .count = size(role, -1),
+          .value = value};
+}
+
+Practice softmax_practice() {
+  const Expression exponential = call("exp", {factor(0)});
+  const TermRule over_column = {.key = "exponential",
+                                .factors = {{"input", {at(0), at(1), counter(), at(3)}}},
+                                .count = size("input", 2),
+                                .value = exponential};
+  const TermRule alone = {.key = "value", .factors = {{"input", {same_index()}}}};
+  const IngredientRule maximum = {.key = "maximum", .cell = CellRule{"maximum", {same_row()}}};
+  const Expression below_maximum = call("exp", {sum() - ingredient("maximum")});
+  Rule share = share_of(over_row("input", factor(0)), "input");
+  share.combinations.front().value = ingredient("own") / sum();
+  return {.mistakes = {{"mask_forgotten",
+                        share_of(over_row(".scaled_scores", exponential), ".scaled_scores")},
+                       {"column_summed", share_of(over_column, "input")},
+                       {"not_divided",
+                        {.terms = {alone},
+                         .combinations = {{.key = "exp", .value = call("exp", {sum()})}}}},
+                       {"not_divided",
+                        {.ingredients = {maximum},
+                         .terms = {alone},
+                         .combinations = {{.key = "exp", .value = below_maximum}}}},
+                       {"no_exponential", share}},
+          .given = Rule{.terms = {over_row("input", factor(0))}}};
+}
+
 }  // namespace
 
 std::vector<TracedTensor> softmax_tensors(const SoftmaxNames& names,
@@ -99,6 +138,7 @@ void add_softmax(OperationTable& table) {
                                            divisor}}},
        .gradient_text = "softmax",
        .gradient = softmax_gradient});
+  table.practices["softmax"] = softmax_practice();
   table.add(Expansion{.operation = "softmax", .put = put_softmax});
   for (const char* place : {"attention", "prediction"}) {
     for (const char* formula : {".row_max", ".row_sum", ".softmax"}) {
