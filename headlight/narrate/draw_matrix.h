@@ -43,6 +43,9 @@ struct HeadDrawing {
   std::string title;
   tensor::Tensor weights;  // float32, (T, S), within 0 and 1
   MatrixLabels labels;
+  // As ShownArray: the tensor of a traced run, and where in it the weights begin.
+  std::string tensor = {};
+  int64_t tensor_begin = 0;
 };
 inline constexpr int64_t kMostHeadTokens = 20;  // of a row or a column
 // Side by side as far as they fit, then below each other: shades from none to full.

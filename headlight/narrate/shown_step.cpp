@@ -116,6 +116,9 @@ io::Json step_json(const ShownStep& step, int64_t most_elements) {
         {"name", array.name},
         {"title", array.title},
         {"shape", io::Json::Array(shape.sizes().begin(), shape.sizes().end())}};
+    if (!array.tensor.empty() && array.tensor != array.name) {
+      entry.emplace_back("tensor", array.tensor);
+    }
     if (has_numbers && shape.elements() <= most_elements) {
       entry.emplace_back("values", array_json(array.numbers));
     }
@@ -208,11 +211,13 @@ ShownArray named_tensor(const Catalogue& catalogue, const explain::TracedTensor&
 ShownArray shown_tensor(const explain::Trace& trace, const Catalogue& catalogue,
                         const explain::TracedTensor& tensor, int64_t head) {
   ShownArray array = named_tensor(catalogue, tensor);
+  array.tensor = tensor.name;
   array.numbers = trace.values(tensor.name);
   for (const Axis axis : tensor.axes) array.labels.push_back(trace.labels(axis));
   const int head_axis = tensor.head_axis();
   if (head >= 0 && head_axis >= 0) {
     array.numbers = array.numbers.slice(head_axis, head, 1).contiguous();
+    array.tensor_begin = head * array.numbers.elements();  // of the one sequence
     array.labels[static_cast<size_t>(head_axis)] = {
         catalogue.text("place.head", {{"head", std::to_string(head)}})};
     const std::string place = tensor.name.substr(0, tensor.name.rfind('.'));

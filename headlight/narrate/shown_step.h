@@ -22,6 +22,10 @@ struct ShownArray {
   std::vector<std::vector<std::string>> labels = {};
   std::vector<explain::Axis> axes = {};  // as many as the shape has, or absent
   int digits = 4;
+  // Where the numbers are a part of a traced run: the tensor, and which of its numbers is the first
+  // one; the others follow in order. Empty: they can not be asked why.
+  std::string tensor = {};
+  int64_t tensor_begin = 0;
 };
 
 struct ShownTable {
@@ -54,9 +58,10 @@ std::string array_drawing(const TextStyle& style, const Catalogue& catalogue,
 std::string step_text(const TextStyle& style, const Catalogue& catalogue,
                       const std::string& heading, const ShownStep& step);
 
-// [{"step", "title", "text": [], "numbers": {}, "arrays": [{"name", "title", "shape", "values"}]}]:
-// each number once, in order, with all that is shown under it; the title of what comes second is
-// the first line of its text. Values are left out beyond `most_elements`.
+// [{"step", "title", "text": [], "numbers": {}, "arrays": [{"name", "title", "shape", "tensor" (of
+// a traced run, where it has another name), "values"}]}]: each number once, in order, with all that
+// is shown under it; the title of what comes second is the first line of its text. Values are left
+// out beyond `most_elements`.
 io::Json steps_json(const std::vector<ShownStep>& steps, int64_t most_elements);
 
 // A tensor of a trace, or one head of it (-1: all).

@@ -108,6 +108,7 @@ ShownArray gradient_array(const Walk& walk, const explain::TensorGradient& gradi
   ShownArray array = shown_tensor(walk.trace, walk.catalogue, tensor);
   array.numbers = gradient.values.contiguous().reshaped(array.numbers.shape());
   array.name = "gradient." + gradient.name;
+  array.tensor.clear();
   array.title = walk.catalogue.text("label.gradient") + ": " + array.title;
   array.formula.clear();
   array.text.clear();

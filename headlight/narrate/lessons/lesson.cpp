@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "headlight/narrate/languages.h"
 #include "headlight/narrate/lessons/lesson_parts.h"
 #include "headlight/nn/nn.h"
 
@@ -27,6 +28,43 @@ const std::vector<Lesson>& lessons() {
                                                {"transformer", "tr", transformer_lesson},
                                                {"from-scratch", "ko", from_scratch_lesson}};
   return kLessons;
+}
+
+int step_count(const Lesson& lesson) {
+  const Catalogue& catalogue = Catalogue::of(languages().front());
+  int count = 0;
+  const auto has = [&](int number) {
+    return catalogue.has("lesson." + lesson.name + "." + std::to_string(number) + ".title");
+  };
+  while (has(count + 1)) ++count;
+  return count > 0 ? count : kStepCount;  // a lesson without numbers follows the walk
+}
+
+std::string lesson_list_text(const TextStyle& style, const Catalogue& catalogue,
+                             const std::string& program) {
+  std::string text = wrapped(catalogue.text("lesson.list"), style.width) + "\n";
+  for (const Lesson& lesson : lessons()) {
+    text += bold(style, lesson.name) + "  " + Catalogue::of(lesson.language).text("language.name") +
+            "  " +
+            catalogue.text("lesson.list.steps", {{"count", std::to_string(step_count(lesson))}}) +
+            "\n";
+    text += wrapped(catalogue.text("lesson." + lesson.name + ".title"), style.width, "  ");
+    text += "  " + program + " lesson " + lesson.name + "\n\n";
+  }
+  return text;
+}
+
+io::Json lesson_list_json(const Catalogue& catalogue, const std::string& program) {
+  io::Json::Array list;
+  for (const Lesson& lesson : lessons()) {
+    list.emplace_back(
+        io::Json::Object{{"name", lesson.name},
+                         {"language", lesson.language},
+                         {"title", catalogue.text("lesson." + lesson.name + ".title")},
+                         {"steps", step_count(lesson)},
+                         {"command", program + " lesson " + lesson.name}});
+  }
+  return io::Json::Object{{"lessons", std::move(list)}};
 }
 
 std::string lesson_text(const TextStyle& style, const Catalogue& catalogue, const Lesson& lesson,
@@ -81,6 +119,56 @@ ShownStep lesson_step(const LessonOptions& options, const std::string& lesson, S
 ShownArray lesson_array(const LessonOptions& options, const std::string& name,
                         const std::string& key, const tensor::Tensor& numbers) {
   return {.name = name, .title = options.catalogue.text("tensor." + key), .numbers = numbers};
+}
+
+ShownArray of_run(const LessonOptions& options, ShownArray array, const std::string& run,
+                  const std::string& tensor, std::vector<int64_t> begin) {
+  const LessonRun& known = options.runs->at(run);
+  const tensor::Shape& shape = known.trace.at(tensor).shape;
+  begin.resize(static_cast<size_t>(shape.rank()));
+  array.tensor = known.full_name(tensor);
+  array.tensor_begin = 0;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    array.tensor_begin = array.tensor_begin * shape[axis] + begin[static_cast<size_t>(axis)];
+  }
+  return array;
+}
+
+ShownArray run_array(const LessonOptions& options, const std::string& run,
+                     const std::string& tensor, const std::string& name, const std::string& key) {
+  const explain::Trace& trace = options.runs->at(run).trace;
+  ShownArray array = lesson_array(options, name, key, trace.values(tensor));
+  array.axes = trace.at(tensor).axes;
+  for (const explain::Axis axis : array.axes) array.labels.push_back(trace.labels(axis));
+  return of_run(options, std::move(array), run, tensor);
+}
+
+HeadDrawing run_head(const LessonOptions& options, const std::string& run,
+                     const std::string& tensor, int64_t head, const std::string& title,
+                     const MatrixLabels& labels) {
+  const LessonRun& known = options.runs->at(run);
+  const tensor::Shape& shape = known.trace.at(tensor).shape;
+  const tensor::Tensor weights =
+      known.trace.values(tensor).slice(0, 0, 1).slice(1, head, 1).contiguous();
+  return {.title = title,
+          .weights = weights.reshaped({shape[2], shape[3]}),
+          .labels = labels,
+          .tensor = known.full_name(tensor),
+          .tensor_begin = head * shape[2] * shape[3]};
+}
+
+explain::Trace trace_attention(const LessonOptions& options,
+                               const nn::MultiHeadAttention& attention,
+                               const autograd::Value& queries, const autograd::Value& pairs,
+                               const autograd::AttentionOptions& call,
+                               const std::vector<std::string>& tokens) {
+  const bool is_self = queries.data().memory() == pairs.data().memory();
+  const auto run = [&](autograd::Context& context) {
+    autograd::name_value(context, "", is_self ? "x" : "queries", queries);
+    if (!is_self) autograd::name_value(context, "", "pairs", pairs);
+    attention.forward(context, queries, pairs, pairs, call);
+  };
+  return explain::trace_run(options.threads, attention.parameters(), run, {.tokens = tokens});
 }
 
 tensor::Tensor drawn_numbers(const tensor::Shape& shape, uint64_t seed, const std::string& name,

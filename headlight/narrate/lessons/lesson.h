@@ -1,9 +1,11 @@
 // The five lessons: steps with the numbers of the engine's own runs.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "headlight/narrate/lessons/lesson_runs.h"
 #include "headlight/narrate/shown_step.h"
 
 namespace headlight::narrate {
@@ -13,6 +15,8 @@ struct LessonOptions {
   const Catalogue& catalogue;
   base::ThreadPool& threads;
   uint64_t seed = 1;
+  // What was computed already: the same for every language that the lesson is told in.
+  std::shared_ptr<LessonRuns> runs = std::make_shared<LessonRuns>();
 };
 
 struct Lesson {
@@ -21,6 +25,15 @@ struct Lesson {
   std::vector<ShownStep> (*steps)(LessonOptions& options);
 };
 const std::vector<Lesson>& lessons();
+// How many steps it has; nothing is computed.
+int step_count(const Lesson& lesson);
+
+// All lessons, each with its language, its title, its number of steps and the command to type:
+// `program` and what follows it. As JSON: {"lessons": [{"name", "language", "title", "steps",
+// "command"}]}.
+std::string lesson_list_text(const TextStyle& style, const Catalogue& catalogue,
+                             const std::string& program);
+io::Json lesson_list_json(const Catalogue& catalogue, const std::string& program);
 
 // Title, introduction and steps for people; without the introduction where one step is asked for.
 std::string lesson_text(const TextStyle& style, const Catalogue& catalogue, const Lesson& lesson,

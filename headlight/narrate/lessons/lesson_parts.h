@@ -7,6 +7,7 @@
 
 #include "headlight/narrate/lessons/lesson.h"
 #include "headlight/narrate/steps.h"
+#include "headlight/nn/nn.h"
 
 namespace headlight::narrate {
 
@@ -28,6 +29,26 @@ ShownStep lesson_step(const LessonOptions& options, const std::string& lesson, S
 // An array under the title that the catalogue gives to "tensor.<key>".
 ShownArray lesson_array(const LessonOptions& options, const std::string& name,
                         const std::string& key, const tensor::Tensor& numbers);
+
+// The array as a part of a traced run, whose cells can then be asked why: its numbers are those of
+// the tensor from the cell `begin` on, in order. Indices that `begin` does not have are 0.
+ShownArray of_run(const LessonOptions& options, ShownArray array, const std::string& run,
+                  const std::string& tensor, std::vector<int64_t> begin = {});
+// A whole tensor of a run under the title that the catalogue gives to "tensor.<key>".
+ShownArray run_array(const LessonOptions& options, const std::string& run,
+                     const std::string& tensor, const std::string& name, const std::string& key);
+
+// One head of a tensor of weights, (B, H, T, S), of the first sequence; drawn, and asked why.
+HeadDrawing run_head(const LessonOptions& options, const std::string& run,
+                     const std::string& tensor, int64_t head, const std::string& title,
+                     const MatrixLabels& labels);
+// The run of a module whose place is "self": queries, and pairs of keys and values; the same Value
+// is "x". The tokens are the labels of positions.
+explain::Trace trace_attention(const LessonOptions& options,
+                               const nn::MultiHeadAttention& attention,
+                               const autograd::Value& queries, const autograd::Value& pairs,
+                               const autograd::AttentionOptions& call,
+                               const std::vector<std::string>& tokens = {});
 
 // Numbers around 0 by seed and name.
 tensor::Tensor drawn_numbers(const tensor::Shape& shape, uint64_t seed, const std::string& name,
