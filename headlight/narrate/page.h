@@ -8,12 +8,10 @@
 
 #include "headlight/explain/explain.h"
 #include "headlight/heads/heads.h"
+#include "headlight/narrate/page_document.h"
 #include "headlight/recipes/recipes.h"
 
 namespace headlight::narrate {
-
-// The parts of the page; made by cmake/HeadlightEmbed.cmake from headlight/narrate/page.
-const std::vector<base::EmbeddedFile>& page_files();
 
 struct PageOptions {
   std::string language = "en";                        // to begin with; the page has all of them
@@ -31,19 +29,6 @@ struct PageRun {
   std::vector<heads::HeadStatistics> heads = {};  // as they were measured of the trace
   const explain::BackwardWalk* backward = nullptr;
   bool weight_is_asked = false;  // for by its name, of the way back
-};
-
-// What the runs of a page are made of: it explains these and nothing else.
-struct PageContent {
-  std::set<std::string> operations = {};
-  std::set<std::string> formulas = {};
-  std::set<std::string> texts = {};  // of tensors, without their layers
-  bool encodes_only = false;         // there is no decoder
-  // "cell.term.product": what the rules of the operations speak of.
-  std::set<std::string> rule_keys = {"cell.term.product", "cell.combination.one",
-                                     "cell.combination.nothing"};
-
-  void add(const explain::Trace& trace);
 };
 
 class Page {

@@ -289,7 +289,6 @@ TEST(Lesson, shows_one_step_alone) {
 }
 
 TEST(Lesson, wrong_uses_are_one_line) {
-  expect_one_line(run_program({"lesson"}), 2, "LESSON: is missing");
   expect_one_line(run_program({"lesson", "nanogtp"}), 2, "the nearest is nanogpt");
   expect_one_line(run_program({"lesson", "steps", "--step", "13"}), 2, "has the steps 1 to 12");
   expect_one_line(run_program({"lesson", "steps", "--step", "0"}), 2, "--step");

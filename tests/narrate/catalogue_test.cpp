@@ -124,6 +124,7 @@ TEST_P(Language, names_every_tensor_operation_and_choice) {
   for (const std::string& model : recipes::embedded_models()) {
     EXPECT_TRUE(catalogue().has("command.model." + model)) << model;
   }
+  for (const std::string& key : mistake_keys()) EXPECT_TRUE(catalogue().has(key)) << key;
 }
 
 TEST(Catalogue, has_the_terms_of_the_common_list) {

@@ -47,6 +47,7 @@ class KnownKeys {
     }
     for (const std::string& key : test::rule_keys()) add(key);
     for (const std::string& model : recipes::embedded_models()) add("command.model." + model);
+    for (const std::string& key : test::mistake_keys()) add(key);
   }
 
  private:

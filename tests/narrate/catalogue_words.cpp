@@ -174,6 +174,17 @@ std::vector<std::string> rule_keys() {
   return keys;
 }
 
+std::vector<std::string> mistake_keys() {
+  std::vector<std::string> keys;
+  for (const char* anywhere : {"term_left_out", "factors_added", "sign", "decimal_point"}) {
+    keys.push_back(std::string("mistake.") + anywhere);
+  }
+  for (const auto& [operation, practice] : explain::operation_table().practices) {
+    for (const auto& mistake : practice.mistakes) keys.push_back("mistake." + mistake.key);
+  }
+  return keys;
+}
+
 const std::vector<std::string>& variant_keys() {
   static const std::vector<std::string> keys = {"scale.sqrt_head_width",
                                                 "scale.sqrt_width",

@@ -21,6 +21,8 @@ bool has_number_with(const std::string& text, char separator);
 
 // The keys of what operations speak of: ingredients, terms, combinations, the way of gradients.
 std::vector<std::string> rule_keys();
+// The keys of all mistakes that exercises name.
+std::vector<std::string> mistake_keys();
 // The keys of all variants.
 const std::vector<std::string>& variant_keys();
 

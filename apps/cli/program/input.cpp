@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -115,6 +116,23 @@ std::vector<std::string> TextLines::next() {
 
 std::string TextLines::place(size_t index) const {
   return name_ + ", line " + std::to_string(first_line_ + index);
+}
+
+std::optional<std::string> TypedLines::next() {
+  constexpr size_t kMostKept = 4096;
+  std::string line;
+  for (;;) {
+    const size_t end = waiting_.find('\n');
+    const size_t taken = std::min(end, waiting_.size());
+    line.append(waiting_, 0, std::min(taken, kMostKept - line.size()));
+    waiting_.erase(0, end == std::string::npos ? end : end + 1);
+    if (end != std::string::npos) return line;
+    if (is_at_end_) break;
+    waiting_ = read_some_of_standard_input();
+    is_at_end_ = waiting_.empty();
+  }
+  if (line.empty()) return std::nullopt;
+  return line;
 }
 
 std::vector<int64_t> encode_line(const std::string& command, const text::Tokenizer& tokenizer,

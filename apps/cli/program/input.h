@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,17 @@ class TextLines {
   bool has_asked_ = false;
   bool is_at_end_ = false;
   bool is_empty_text_ = false;  // of --text: one line, which is still to come
+};
+
+// Lines that somebody types, each when it comes; of any bytes, and of a long one the beginning.
+class TypedLines {
+ public:
+  // Without its LF; nothing at the end. Throws Error(bad_input) when it cannot be read.
+  std::optional<std::string> next();
+
+ private:
+  std::string waiting_;
+  bool is_at_end_ = false;
 };
 
 // The ids of a line that a model reads. Throws Error(bad_input) with its place for what no token

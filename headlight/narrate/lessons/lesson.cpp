@@ -5,6 +5,7 @@
 
 #include "headlight/narrate/languages.h"
 #include "headlight/narrate/lessons/lesson_parts.h"
+#include "headlight/narrate/walk.h"
 #include "headlight/nn/nn.h"
 
 namespace headlight::narrate {
@@ -65,6 +66,20 @@ io::Json lesson_list_json(const Catalogue& catalogue, const std::string& program
                          {"command", program + " lesson " + lesson.name}});
   }
   return io::Json::Object{{"lessons", std::move(list)}};
+}
+
+std::string lesson_cell_text(const TextStyle& style, const Catalogue& catalogue,
+                             const LessonRuns& runs, const std::string& cell) {
+  const auto [run, reference] = runs.parse_cell(cell);
+  const Walk walk{.catalogue = catalogue, .trace = run->trace};
+  ShownStep step = cell_step(walk, explain::explain_cell(walk.trace, reference));
+  step.afterwards.clear();
+  return step_text(style, catalogue, run->full_name(step.title), step);
+}
+
+io::Json lesson_cell_json(const LessonRuns& runs, const std::string& cell) {
+  const auto [run, reference] = runs.parse_cell(cell);
+  return explain::cell_json(run->trace, explain::explain_cell(run->trace, reference));
 }
 
 std::string lesson_text(const TextStyle& style, const Catalogue& catalogue, const Lesson& lesson,

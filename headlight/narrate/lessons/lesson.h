@@ -35,6 +35,12 @@ std::string lesson_list_text(const TextStyle& style, const Catalogue& catalogue,
                              const std::string& program);
 io::Json lesson_list_json(const Catalogue& catalogue, const std::string& program);
 
+// Why a cell of one of the lesson's runs has its value: "one_head.self.head.0.scores[1,2]". JSON as
+// explain::cell_json. Throws Error(bad_input) for what is no cell of them.
+std::string lesson_cell_text(const TextStyle& style, const Catalogue& catalogue,
+                             const LessonRuns& runs, const std::string& cell);
+io::Json lesson_cell_json(const LessonRuns& runs, const std::string& cell);
+
 // Title, introduction and steps for people; without the introduction where one step is asked for.
 std::string lesson_text(const TextStyle& style, const Catalogue& catalogue, const Lesson& lesson,
                         const std::vector<ShownStep>& steps, bool with_introduction = true);

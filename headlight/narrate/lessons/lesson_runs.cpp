@@ -36,6 +36,12 @@ const LessonRun& LessonRuns::at(const std::string& name) const {
   return **known;
 }
 
+bool LessonRuns::knows(const std::string& full_name) const {
+  return std::ranges::any_of(runs_, [&](const auto& run) {
+    return begins_with(full_name, *run) && run->trace.find(own_name(full_name, *run)) != nullptr;
+  });
+}
+
 LessonRuns::Found LessonRuns::find(const std::string& full_name) const {
   std::vector<std::string> names;
   for (const auto& run : runs_) {

@@ -43,6 +43,7 @@ class LessonRuns {
   const std::vector<std::unique_ptr<LessonRun>>& all() const noexcept { return runs_; }
   // The run called so; Error(failed) where there is none, which is our own mistake.
   const LessonRun& at(const std::string& name) const;
+  bool knows(const std::string& full_name) const;
   // A tensor of a run by its full name; Error(bad_input) with the nearest name where there is none.
   struct Found {
     const LessonRun* run;

@@ -10,6 +10,7 @@ function bar() {
     runs.length > 1 && choice(text("page.numbers"), runs.map((one, i) => ({ label: text(one.key), value: i })), state.run, chooseRun),
     choice(text("page.language"), languages.map((lang) => ({ label: lang.toUpperCase(), title: data.texts[lang]["language.name"], value: lang })), state.lang, chooseLanguage),
     button(isDark() ? "☀" : "☾", { class: "round", title: text("page.theme"), "aria-label": text("page.theme"), click: () => { state.theme = isDark() ? "light" : "dark"; applyTheme(); remember(); } }),
+    data.lesson && exerciseSwitch(),
     button("?", { class: "round", title: text("page.help"), "aria-label": text("page.help"), click: showHelp }));
 }
 function chooseRun(chosen) {
@@ -26,7 +27,7 @@ function chooseLanguage(lang) {
 }
 function applyLanguage() {
   document.documentElement.lang = state.lang;
-  document.title = `${text("page.title")} · Headlight`;
+  document.title = `${data.lesson ? lessonTitle() : text("page.title")} · Headlight`;
   bar();
 }
 function isDark() { return state.theme ? state.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches; }
@@ -37,7 +38,7 @@ function applyTheme() {
 }
 
 function stepList() {
-  const entries = data.steps.flatMap(({ name, number, heads }) => [[`step-${number}`, String(number), text(`step.${name}.title`)], ...(heads ? [["heads", "·", text("heads.title")]] : [])]);
+  const entries = data.lesson ? lessonEntries() : data.steps.flatMap(({ name, number, heads }) => [[`step-${number}`, String(number), text(`step.${name}.title`)], ...(heads ? [["heads", "·", text("heads.title")]] : [])]);
   fill(document.getElementById("steps"), entries.map(([id, number, title]) =>
     element("a", { href: `#${id}`, "data-to": id, click: (event) => { event.preventDefault(); show(id); } }, element("span", { class: "number" }, number), title)));
 }
@@ -133,7 +134,8 @@ function redraw() {
   applyLanguage();
   stepList();
   const top = scrollY;
-  fill(walk, opening(), data.steps.map(({ number, heads }) => [card(number), heads && headsCard()]), element("footer", {}, text("page.made_by"), " ", element("code", {}, data.version)));
+  fill(walk, data.lesson ? lessonCards() : [opening(), data.steps.map(({ number, heads }) => [card(number), heads && headsCard()]), element("footer", {}, text("page.made_by"), " ", element("code", {}, data.version))]);
+  if (data.lesson) hideBlanks();
   scrollTo({ top, behavior: "instant" });
   answer();
   watch();
@@ -232,6 +234,7 @@ function remember() {
   const chosen = new URLSearchParams({ lang: state.lang });
   if (state.theme) chosen.set("theme", state.theme);
   if (state.run !== runs.length - 1) chosen.set("run", state.run);
+  if (state.exercise) chosen.set("exercise", 1);
   if (state.trail.length > 0) chosen.set("cell", cellText(lastOf(state.trail)));
   history.replaceState(null, "", `#${chosen}`);
 }
@@ -240,6 +243,7 @@ function recall() {
   if (languages.includes(chosen.get("lang"))) state.lang = chosen.get("lang");
   if (["light", "dark"].includes(chosen.get("theme"))) state.theme = chosen.get("theme");
   if (runs[Number(chosen.get("run") ?? -1)]) state.run = Number(chosen.get("run"));
+  state.exercise = chosen.get("exercise") === "1";
   const cell = chosen.has("cell") && cellOf(chosen.get("cell"));
   redraw();
   if (cell) {

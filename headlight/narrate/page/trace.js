@@ -7,13 +7,22 @@ function visible(token) { return token.replace(/^ | $/g, "␣").replace(/\n/g, "
 const vocabularyLabels = data.vocabulary.map(visible);
 for (const [id, label] of Object.entries(data.labels)) vocabularyLabels[id] = visible(label);
 
-// Ids are lists; floats are the bytes of float32, the lowest first, in letters of base 64.
+// Ids are lists; floats are the bytes of float32, the lowest first, in letters of base 64. Of a large tensor there may be only those in
+// a row from some places on.
 function numbersOf(written) {
+  if (written && typeof written === "object" && !Array.isArray(written)) return someNumbersOf(written);
   if (typeof written !== "string") return written && Float64Array.from(written);
   const letters = atob(written);
   const bytes = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; ++i) bytes[i] = letters.charCodeAt(i);
   return new Float32Array(bytes.buffer);  // all machines with a browser read them so
+}
+
+function someNumbersOf(written) {
+  const some = {};
+  for (const [place, numbers] of Object.entries(written)) numbersOf(numbers).forEach((value, i) => { some[Number(place) + i] = value; });
+  Object.defineProperty(some, Symbol.iterator, { value: () => Object.values(some).values() });
+  return some;
 }
 
 class Run {
@@ -39,7 +48,8 @@ class Run {
   ofStep(number) { return this.tensors.filter((tensor) => !tensor.variant && (tensor.step === number || tensor.also_step === number)); }
   attentions() { return this.tensors.filter((tensor) => tensor.attention && !tensor.variant); }
   attentionAt(place) { return this.attentions().find((tensor) => placeOf(tensor.name) === place); }
-  labels(axis) {
+  labels(axis, tensor) {
+    if (data.lesson) return lessonLabels(axis, tensor);
     return axis === "token" ? this.tokens : axis === "source_token" ? this.source_tokens : axis === "vocabulary" ? vocabularyLabels : [];
   }
   value(cell) {
@@ -124,10 +134,12 @@ function matrixOf(tensor, { head } = {}) {
 function cellText(cell) {
   const tensor = run().find(cell.name);
   const head = tensor.axes.indexOf("head");
-  const rest = cell.index.filter((_, axis) => tensor.axes[axis] !== "batch" && (axis !== head || tensor.axes.length === 1));
+  const rest = cell.index.filter((_, axis) => !isOneSequence(tensor, axis) && (axis !== head || tensor.axes.length === 1));
   const name = head > 0 ? `${placeOf(cell.name)}.head.${cell.index[head]}.${endOf(cell.name)}` : cell.name;
   return `${name}[${rest.join(",")}]`;
 }
+// The axis of a batch of one is not written.
+function isOneSequence(tensor, axis) { return tensor.axes[axis] === "batch" && tensor.shape[axis] === 1; }
 function cellOf(written) {
   const match = /^(.*)\[([\d,]*)\]$/.exec(written);
   if (!match) return undefined;
@@ -137,11 +149,11 @@ function cellOf(written) {
   const tensor = run().find(name);
   if (!tensor) return undefined;
   const index = tensor.axes.map((axis, i) =>
-    axis === "batch" ? 0 : headed && axis === "head" && i > 0 ? Number(headed[2]) : numbers.shift());
+    isOneSequence(tensor, i) ? 0 : headed && axis === "head" && i > 0 ? Number(headed[2]) : numbers.shift());
   return index.every((at, i) => at >= 0 && at < tensor.shape[i]) ? { name, index } : undefined;
 }
 // The words that a cell's row and column stand for.
 function cellLabels(cell) {
   const tensor = run().find(cell.name);
-  return tensor.axes.map((axis, i) => run().labels(axis)[cell.index[i]]).filter((label) => label !== undefined);
+  return tensor.axes.map((axis, i) => run().labels(axis, tensor)[cell.index[i]]).filter((label) => label !== undefined);
 }

@@ -67,6 +67,7 @@ function firstCellSeen() {
 
 // The head and the query of the cell become the chosen ones, so that it can be seen.
 function follow(cell) {
+  if (data.lesson) return followInLesson(cell);
   const tensor = run().find(cell.name);
   const place = placeOf(cell.name);
   const head = tensor.axes.indexOf("head");
@@ -145,7 +146,7 @@ function factorButton(factor) {
 
 function missing(explanation) {
   return element("p", { class: "left-out" }, text("page.left_out"), element("br"),
-    element("code", {}, `headlight explain --cell '${cellText(explanation.cell)}'`));
+    element("code", {}, `${data.command ?? "headlight explain"} --cell '${cellText(explanation.cell)}'`));
 }
 
 function reasons(explanation) {
