@@ -2,6 +2,8 @@
 // flattened view that the code attends with. Its exercises are in d2l_exercises.cpp.
 #include "headlight/narrate/lessons/d2l.h"
 
+#include <functional>
+
 #include "headlight/narrate/lessons/lesson_parts.h"
 
 namespace headlight::narrate {
@@ -14,30 +16,43 @@ constexpr int64_t kBatchSize = 2;
 constexpr int64_t kQueryCount = 4;
 constexpr int64_t kPairCount = 6;
 
-ShownArray with_heads(ShownArray array) {
-  array.axes = {explain::Axis::batch, explain::Axis::head, explain::Axis::token,
-                explain::Axis::column};
-  return array;
+constexpr int64_t kSmallWidth = 4;
+
+// The same queries and keys, compared by `attend`.
+explain::Trace trace_scoring(
+    const LessonOptions& options, const nn::Parameters& parameters,
+    const std::function<void(autograd::Context&, const Value& query, const Value& key)>& attend) {
+  return explain::trace_run(options.threads, parameters, [&](autograd::Context& context) {
+    const Value query = Value::leaf(drawn_numbers({1, 2, kSmallWidth}, options.seed, "query"));
+    const Value key = Value::leaf(drawn_numbers({1, 3, kSmallWidth}, options.seed, "key"));
+    autograd::name_value(context, "", "queries", query);
+    autograd::name_value(context, "", "keys", key);
+    attend(context, query, key);
+  });
 }
 
 void add_scoring(LessonOptions& options, std::vector<ShownStep>& steps) {
-  constexpr int64_t kSmall = 4;
-  tensor::Arena arena;
-  autograd::Recording dot = record_all();
-  autograd::Recording additive = record_all();
-  const Value query = Value::leaf(drawn_numbers({1, 2, kSmall}, options.seed, "query"));
-  const Value key = Value::leaf(drawn_numbers({1, 3, kSmall}, options.seed, "key"));
-  autograd::Context by_dot{.threads = options.threads, .arena = arena, .observer = &dot};
-  autograd::attention(by_dot, query, key, key);
-  autograd::Context by_sum{.threads = options.threads, .arena = arena, .observer = &additive};
-  const nn::AdditiveAttention scoring({.query_width = kSmall, .key_width = kSmall, .hidden = 8});
-  nn::draw_xavier_uniform(scoring.parameters(), options.seed);
-  scoring.forward(by_sum, query, key, key);
+  const explain::Trace& dot = options.runs->traced("dot", [&] {
+    return trace_scoring(options, {}, [](auto& context, const Value& query, const Value& key) {
+      autograd::attention(context, query, key, key, {.place = "self"});
+    });
+  });
+  const explain::Trace& additive = options.runs->traced("additive", [&] {
+    const nn::AdditiveAttention scoring(
+        {.query_width = kSmallWidth, .key_width = kSmallWidth, .hidden = 8, .place = "self"});
+    nn::draw_xavier_uniform(scoring.parameters(), options.seed);
+    return trace_scoring(options, scoring.parameters(),
+                         [&](auto& context, const Value& query, const Value& key) {
+                           scoring.forward(context, query, key, key);
+                         });
+  });
   ShownStep& step = steps.emplace_back(lesson_step(options, "d2l", 2));
-  step.arrays = {{.name = "dot.weights", .title = "q · k / √D", .numbers = dot.seen("weights")},
-                 {.name = "additive.weights",
-                  .title = "w_vᵀ tanh(W_q q + W_k k)",
-                  .numbers = additive.seen("weights")}};
+  const auto weights = [&](const std::string& run, const char* title, const Tensor& numbers) {
+    return of_run(options, {.name = run + ".weights", .title = title, .numbers = numbers}, run,
+                  "self.weights");
+  };
+  step.arrays = {weights("dot", "q · k / √D", dot.values("self.weights")),
+                 weights("additive", "w_vᵀ tanh(W_q q + W_k k)", additive.values("self.weights"))};
 }
 
 // p_q = p_k = p_v = p_o / h: the widths that let one product compute all heads.
@@ -60,7 +75,7 @@ Tensor flattened(const Tensor& x) {
 }
 
 // Attention over the flattened view, each length once for each head, beside the module's own.
-void add_flattened(LessonOptions& options, const autograd::Recording& seen, const Tensor& lengths,
+void add_flattened(LessonOptions& options, const explain::Trace& module, const Tensor& lengths,
                    ShownStep& step) {
   std::vector<int64_t> repeated;
   for (int64_t sequence = 0; sequence < kBatchSize; ++sequence) {
@@ -70,11 +85,10 @@ void add_flattened(LessonOptions& options, const autograd::Recording& seen, cons
   tensor::Arena arena;
   autograd::Recording flat = record_all();
   autograd::Context context{.threads = options.threads, .arena = arena, .observer = &flat};
-  autograd::attention(context, Value::leaf(flattened(seen.seen("query"))),
-                      Value::leaf(flattened(seen.seen("key"))),
-                      Value::leaf(flattened(seen.seen("value"))), {.valid_lens = of_all});
-  const Tensor weights = flattened(flat.seen("weights").reshaped(seen.seen("weights").shape()));
-  const double difference = largest_difference(weights, seen.seen("weights"));
+  const auto input = [&](const char* name) { return Value::leaf(flattened(module.values(name))); };
+  autograd::attention(context, input("self.query"), input("self.key"), input("self.value"),
+                      {.valid_lens = of_all});
+  const double difference = largest_difference(flat.seen("weights"), module.values("self.weights"));
   step.paragraphs.push_back(options.catalogue.text(
       "lesson.d2l.4.repeat", {{"difference", options.catalogue.number(difference, 4)}}));
   step.arrays.push_back(
@@ -92,50 +106,55 @@ nn::MultiHeadAttention d2l_module(uint64_t seed) {
                                     .qkv_bias = false,
                                     .out_bias = false,
                                     .weight_dropout = 0.5F,
-                                    .names = nn::names_of(nn::AttentionLayout::d2l)});
+                                    .names = nn::names_of(nn::AttentionLayout::d2l),
+                                    .place = "self"});
   nn::draw_xavier_uniform(attention.parameters(), seed);
   return attention;
 }
 
 std::vector<ShownStep> d2l_lesson(LessonOptions& options) {
-  tensor::Arena arena;
-  autograd::Recording seen = record_all();
-  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
   const nn::MultiHeadAttention attention = d2l_module(options.seed);
   const Value queries = Value::leaf(ones_of({kBatchSize, kQueryCount, kD2lWidth}));
   const Value pairs = Value::leaf(ones_of({kBatchSize, kPairCount, kD2lWidth}));
   const Tensor lengths = Tensor::of({kBatchSize}, std::vector<int64_t>{3, 2});
-  const Value output = attention.forward(context, queries, pairs, pairs, {.valid_lens = lengths});
+  const explain::Trace& run = options.runs->traced("module", [&] {
+    return trace_attention(options, attention, queries, pairs, {.valid_lens = lengths});
+  });
+  const auto array = [&](const std::string& name) {
+    return run_array(options, "module", "self." + name, name, name);
+  };
 
   std::vector<ShownStep> steps;
   ShownStep& model = steps.emplace_back(lesson_step(options, "d2l", 1));
   add_widths(options, attention, model);
   for (const nn::ParameterHandle& parameter : attention.parameters()) {
-    model.arrays.push_back({.name = parameter->name(),
-                            .title = parameter->name(),
-                            .numbers = parameter->value().data()});
+    model.arrays.push_back(of_run(options,
+                                  {.name = parameter->name(),
+                                   .title = parameter->name(),
+                                   .numbers = parameter->value().data()},
+                                  "module", parameter->name()));
   }
   add_scoring(options, steps);
   ShownStep& split = steps.emplace_back(lesson_step(options, "d2l", 3));
   split.paragraphs.push_back(options.catalogue.text("lesson.d2l.3.flat"));
   split.arrays = {
-      lesson_array(options, "projected_query", "projected_query", seen.seen("projected_query")),
-      with_heads(lesson_array(options, "query", "query", seen.seen("query"))),
-      lesson_array(options, "flattened_query", "query", flattened(seen.seen("query")))};
+      array("projected_query"), array("query"),
+      of_run(options,
+             lesson_array(options, "flattened_query", "query", flattened(run.values("self.query"))),
+             "module", "self.query")};
   split.slips = {"split"};
   ShownStep& weights = steps.emplace_back(lesson_step(options, "d2l", 4));
-  add_flattened(options, seen, lengths, weights);
-  weights.arrays.push_back(
-      with_heads(lesson_array(options, "weights", "weights", seen.seen("weights"))));
+  add_flattened(options, run, lengths, weights);
+  weights.arrays.push_back(array("weights"));
   ShownStep& merged = steps.emplace_back(lesson_step(options, "d2l", 5));
-  merged.arrays = {lesson_array(options, "concatenated", "concatenated", seen.seen("concatenated")),
-                   lesson_array(options, "output", "self.output", output.data())};
+  merged.arrays = {array("concatenated"),
+                   run_array(options, "module", "self.output", "output", "self.output")};
   merged.arrays.back().title = "[h_1 … h_5] W_o";
   for (const char* key :
        {"lesson.d2l.summary", "lesson.d2l.summary.subspaces", "lesson.d2l.summary.parallel"}) {
     merged.afterwards.push_back(options.catalogue.text(key));
   }
-  steps.push_back(d2l_drawn_heads(options, seen.seen("weights")));
+  steps.push_back(d2l_drawn_heads(options));
   steps.push_back(d2l_head_importance(options));
   return steps;
 }

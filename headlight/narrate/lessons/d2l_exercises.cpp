@@ -25,16 +25,15 @@ std::vector<std::string> numbered(const char* letter, int64_t count) {
   return labels;
 }
 
-// The heads of the first sequence of (B, H, T, S).
-void draw(const LessonOptions& options, const Tensor& weights, const std::string& label,
+// The heads of the first sequence of a run.
+void draw(const LessonOptions& options, const std::string& run, const std::string& label,
           ShownStep& step) {
-  const int64_t queries = weights.size(2), keys = weights.size(3);
-  for (int64_t head = 0; head < weights.size(1); ++head) {
-    const Tensor one = weights.slice(0, 0, 1).slice(1, head, 1).contiguous();
+  const tensor::Shape shape = options.runs->at(run).trace.at("self.weights").shape;
+  for (int64_t head = 0; head < shape[1]; ++head) {
     step.heads.push_back(
-        {options.catalogue.text("place.head", {{"head", std::to_string(head)}}) + label,
-         one.reshaped({queries, keys}),
-         {numbered("q", queries), numbered("k", keys)}});
+        run_head(options, run, "self.weights", head,
+                 options.catalogue.text("place.head", {{"head", std::to_string(head)}}) + label,
+                 {numbered("q", shape[2]), numbered("k", shape[3])}));
   }
 }
 
@@ -100,20 +99,19 @@ void add_trained_heads(LessonOptions& options, ShownStep& step) {
 
 }  // namespace
 
-ShownStep d2l_drawn_heads(LessonOptions& options, const Tensor& weights) {
-  tensor::Arena arena;
-  autograd::Recording seen = record_all();
-  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
-  const auto drawn = [&](int64_t rows, const char* name) {
-    return Value::leaf(drawn_numbers({1, rows, kD2lWidth}, options.seed, name));
-  };
-  const Value pairs = drawn(weights.size(3), "pairs");
-  d2l_module(options.seed)
-      .forward(context, drawn(weights.size(2), "queries"), pairs, pairs,
-               {.valid_lens = Tensor::of({1}, std::vector<int64_t>{3})});
+ShownStep d2l_drawn_heads(LessonOptions& options) {
+  const tensor::Shape shape = options.runs->at("module").trace.at("self.weights").shape;
+  options.runs->traced("random", [&] {
+    const auto drawn = [&](int64_t rows, const char* name) {
+      return Value::leaf(drawn_numbers({1, rows, kD2lWidth}, options.seed, name));
+    };
+    return trace_attention(options, d2l_module(options.seed), drawn(shape[2], "queries"),
+                           drawn(shape[3], "pairs"),
+                           {.valid_lens = Tensor::of({1}, std::vector<int64_t>{3})});
+  });
   ShownStep step = lesson_step(options, "d2l", 6);
-  draw(options, weights, ": " + options.catalogue.text("label.ones"), step);
-  draw(options, seen.seen("weights"), ": " + options.catalogue.text("label.random"), step);
+  draw(options, "module", ": " + options.catalogue.text("label.ones"), step);
+  draw(options, "random", ": " + options.catalogue.text("label.random"), step);
   return step;
 }
 

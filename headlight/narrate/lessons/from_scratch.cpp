@@ -23,7 +23,8 @@ nn::MultiHeadAttentionOptions options_with(int64_t heads, int64_t width = kScrat
   return {.query_width = width,
           .heads = heads,
           .qkv_bias = false,
-          .names = nn::names_of(nn::AttentionLayout::named)};
+          .names = nn::names_of(nn::AttentionLayout::named),
+          .place = "self"};
 }
 
 int64_t count_of(const nn::Parameters& parameters) {
@@ -69,49 +70,61 @@ ShownStep divisibility(LessonOptions& options) {
 // A length-4 example: what is forbidden, the scores, and what is left of them.
 ShownStep small_mask(LessonOptions& options) {
   constexpr int64_t kSmall = 4;
-  tensor::Arena arena;
-  autograd::Recording seen = record_all();
-  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
-  const Value x = Value::leaf(drawn_numbers({1, kSmall, kSmall}, options.seed, "x"));
-  autograd::attention(context, x, x, x, {.causal = true});
+  options.runs->traced("length_4", [&] {
+    return explain::trace_run(options.threads, {}, [&](autograd::Context& context) {
+      const Value x = Value::leaf(drawn_numbers({1, kSmall, kSmall}, options.seed, "x"));
+      autograd::name_value(context, "", "x", x);
+      autograd::attention(context, x, x, x, {.causal = true, .place = "self"});
+    });
+  });
   Tensor forbidden = Tensor::zeros(tensor::DType::i64, {kSmall, kSmall});
   for (int64_t i = 0; i < kSmall; ++i) {
     for (int64_t j = i + 1; j < kSmall; ++j) forbidden.mutable_data<int64_t>()[i * kSmall + j] = 1;
   }
   ShownStep step = lesson_step(options, "from-scratch", 4);
-  step.arrays = {
-      lesson_array(options, "mask", "mask", forbidden),
-      lesson_array(options, "scaled_scores", "scaled_scores", seen.seen("scaled_scores")),
-      lesson_array(options, "masked_scores", "masked_scores", seen.seen("masked_scores")),
-      lesson_array(options, "weights", "weights", seen.seen("weights"))};
+  step.arrays = {lesson_array(options, "mask", "mask", forbidden)};
+  for (const char* name : {"scaled_scores", "masked_scores", "weights"}) {
+    step.arrays.push_back(run_array(options, "length_4", std::string("self.") + name, name, name));
+  }
   step.slips = {"masking"};
   return step;
 }
 
-// One query and eight keys of width 512: the same scores with and without the scale.
+constexpr int64_t kKeys = 8;
+
+// One query and eight keys of width 512.
+explain::Trace trace_saturation(LessonOptions& options, bool scaled) {
+  return explain::trace_run(options.threads, {}, [&](autograd::Context& context) {
+    const Value query = Value::leaf(drawn_numbers({1, 1, kScratchWidth}, options.seed, "query"));
+    const Value keys = Value::leaf(drawn_numbers({1, kKeys, kScratchWidth}, options.seed, "keys"));
+    autograd::name_value(context, "", "query", query);
+    autograd::name_value(context, "", "keys", keys);
+    const float scale = scaled ? 1 / std::sqrt(static_cast<float>(kScratchWidth)) : 1.0F;
+    autograd::attention(context, query, keys, keys, {.scale = scale, .place = "self"});
+  });
+}
+
+// The same scores with and without the scale.
 ShownStep saturation(LessonOptions& options) {
-  constexpr int64_t kKeys = 8;
-  tensor::Arena arena;
-  const Value query = Value::leaf(drawn_numbers({1, 1, kScratchWidth}, options.seed, "query"));
-  const Value keys = Value::leaf(drawn_numbers({1, kKeys, kScratchWidth}, options.seed, "keys"));
   ShownStep step = lesson_step(options, "from-scratch", 5);
   const Catalogue& catalogue = options.catalogue;
   ShownTable table{{{"", catalogue.text("label.largest")}}};
   const auto attend = [&](bool scaled) {
-    autograd::Recording seen = record_all();
-    autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
-    const float scale = scaled ? 1 / std::sqrt(static_cast<float>(kScratchWidth)) : 1.0F;
-    autograd::attention(context, query, keys, keys, {.scale = scale});
-    const Tensor weights = seen.seen("weights").reshaped({1, kKeys});
     const std::string name = scaled ? "scaled" : "unscaled";
+    const explain::Trace& run =
+        options.runs->traced(name, [&] { return trace_saturation(options, scaled); });
+    const Tensor weights = run.values("self.weights").reshaped({1, kKeys});
     const std::string title = catalogue.text("label." + name);
     const float largest = *std::max_element(weights.data<float>(), weights.data<float>() + kKeys);
-    step.arrays.push_back({.name = name + ".scores",
-                           .title = title,
-                           .numbers = seen.seen("scaled_scores").reshaped({1, kKeys}),
-                           .digits = 2});
-    ShownArray shares = lesson_array(options, name + ".weights", "weights", weights);
-    step.arrays.push_back(shares);
+    step.arrays.push_back(of_run(options,
+                                 {.name = name + ".scores",
+                                  .title = title,
+                                  .numbers = run.values("self.scaled_scores").reshaped({1, kKeys}),
+                                  .digits = 2},
+                                 name, "self.scaled_scores"));
+    step.arrays.push_back(of_run(options,
+                                 lesson_array(options, name + ".weights", "weights", weights), name,
+                                 "self.weights"));
     table.lines.push_back({title, catalogue.number(largest, 4)});
     step.numbers.push_back({name + "_largest_weight", largest});
   };
@@ -172,8 +185,9 @@ ShownStep more_heads(LessonOptions& options) {
   for (const int64_t heads : {1, 2, 4, 8, 16, 32, 64}) {
     const nn::MultiHeadAttention module(options_with(heads));
     nn::draw_xavier_uniform(module.parameters(), options.seed);
-    const double time =
-        fastest_milliseconds(50, [&] { module.forward(context, x, {.causal = true}); });
+    const double time = options.runs->once("time_of_" + std::to_string(heads), [&] {
+      return fastest_milliseconds(50, [&] { module.forward(context, x, {.causal = true}); });
+    });
     const int64_t weights = heads * kLength * kLength;
     table.lines.push_back({std::to_string(heads), std::to_string(module.options().head_dim),
                            std::to_string(count_of(module.parameters())), std::to_string(weights),
@@ -189,20 +203,13 @@ ShownStep more_heads(LessonOptions& options) {
 }  // namespace
 
 std::vector<ShownStep> from_scratch_lesson(LessonOptions& options) {
-  tensor::Arena arena;
-  autograd::Recording seen = record_all();
-  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
   const nn::MultiHeadAttention attention(options_with(kScratchHeads));
   nn::draw_xavier_uniform(attention.parameters(), options.seed);
   const Value x = Value::leaf(drawn_numbers({kBatch, kLength, kScratchWidth}, options.seed, "x"));
-  const Value output = attention.forward(context, x, {.causal = true});
-  const auto array = [&](const char* name) {
-    ShownArray shown = lesson_array(options, name, name, seen.seen(name));
-    if (shown.numbers.rank() == 4) {
-      shown.axes = {explain::Axis::batch, explain::Axis::head, explain::Axis::token,
-                    explain::Axis::column};
-    }
-    return shown;
+  options.runs->traced("module",
+                       [&] { return trace_attention(options, attention, x, x, {.causal = true}); });
+  const auto array = [&](const std::string& name) {
+    return run_array(options, "module", "self." + name, name, name);
   };
   std::vector<ShownStep> steps = {divisibility(options)};
   ShownStep& split = steps.emplace_back(lesson_step(options, "from-scratch", 2));
@@ -216,7 +223,7 @@ std::vector<ShownStep> from_scratch_lesson(LessonOptions& options) {
   steps.emplace_back(lesson_step(options, "from-scratch", 6)).arrays = {array("weights")};
   ShownStep& merged = steps.emplace_back(lesson_step(options, "from-scratch", 7));
   merged.arrays = {array("concatenated"),
-                   lesson_array(options, "output", "self.output", output.data())};
+                   run_array(options, "module", "self.output", "output", "self.output")};
   steps.push_back(scratch_regularization(options));
   steps.push_back(model_width(options));
   steps.push_back(more_heads(options));

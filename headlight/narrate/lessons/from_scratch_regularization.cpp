@@ -101,8 +101,10 @@ Losses train_small_model(LessonOptions& options, float dropout, double weight_de
 
 ShownStep scratch_regularization(LessonOptions& options) {
   const Catalogue& catalogue = options.catalogue;
-  const Losses without = train_small_model(options, 0, 0);
-  const Losses with = train_small_model(options, kStrongDropout, kStrongDecay);
+  const Losses& without =
+      options.runs->once("unregularized", [&] { return train_small_model(options, 0, 0); });
+  const Losses& with = options.runs->once(
+      "regularized", [&] { return train_small_model(options, kStrongDropout, kStrongDecay); });
   ShownStep step = lesson_step(options, "from-scratch", 8);
   step.paragraphs.push_back(
       catalogue.text("lesson.from-scratch.8.run", {{"count", std::to_string(kLearned)},

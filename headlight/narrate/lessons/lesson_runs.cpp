@@ -56,8 +56,7 @@ LessonRuns::Found LessonRuns::find(const std::string& full_name) const {
   const std::vector<std::string_view> views(names.begin(), names.end());
   throw Error(ErrorKind::bad_input, "lesson", io::in_quotes(full_name),
               views.empty() ? std::string("the lesson has no numbers that can be asked why")
-                            : "there is no such tensor; the nearest is " +
-                                  std::string(base::nearest(full_name, views)));
+                            : "there is no such tensor" + base::nearest_hint(full_name, views));
 }
 
 std::pair<const LessonRun*, explain::CellReference> LessonRuns::parse_cell(

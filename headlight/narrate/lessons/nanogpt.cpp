@@ -22,20 +22,14 @@ std::vector<std::string> sentence_words() {
   return words;
 }
 
-// Head 0 of (1, H, T, W), still four axes.
-ShownArray of_heads(const LessonOptions& options, const autograd::Recording& seen,
-                    const std::string& name) {
-  ShownArray array = lesson_array(options, name, name, seen.seen(name));
-  array.axes = {explain::Axis::batch, explain::Axis::head, explain::Axis::token,
-                explain::Axis::column};
-  const std::vector<std::string> words = sentence_words();
-  const bool of_keys = array.numbers.size(-1) == static_cast<int64_t>(words.size());
-  array.labels = {{}, {}, words, of_keys ? words : std::vector<std::string>()};
-  return array;
-}
+// Milliseconds of one fused layer, and of three that do the same.
+struct Timing {
+  double one = 0, three = 0;
+};
 
-ShownStep measured(LessonOptions& options) {
-  constexpr int64_t kRows = 64;
+constexpr int64_t kRows = 64;
+
+Timing measure(const LessonOptions& options) {
   tensor::Arena arena;
   autograd::Context context{.threads = options.threads, .arena = arena};
   const Value x = Value::leaf(drawn_numbers({1, kRows, kNanoWidth}, options.seed, "x"));
@@ -50,6 +44,11 @@ ShownStep measured(LessonOptions& options) {
   const double three = fastest_milliseconds(200, [&] {
     for (const nn::Linear& layer : separate) layer.forward(context, x);
   });
+  return {one, three};
+}
+
+ShownStep measured(const LessonOptions& options) {
+  const auto& [one, three] = options.runs->once("timing", [&] { return measure(options); });
   const Catalogue& catalogue = options.catalogue;
   ShownStep step = lesson_step(options, "nanogpt", 9, {{"rows", std::to_string(kRows)}});
   step.tables = {{{{"", catalogue.text("label.time")},
@@ -79,11 +78,10 @@ void add_mask_buffer(LessonOptions& options, const nn::MultiHeadAttention& atten
   for (int64_t i = 0; i < cut.elements(); ++i) {
     keep.mutable_data<bool>()[i] = cut.data<int64_t>()[i] != 0;
   }
-  tensor::Arena arena;
-  autograd::Recording seen = record_all();
-  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
-  attention.forward(context, x, {.keep_mask = keep});
-  const double difference = largest_difference(weights, seen.seen("weights"));
+  const explain::Trace& run = options.runs->traced("kept", [&] {
+    return trace_attention(options, attention, x, x, {.keep_mask = keep}, sentence_words());
+  });
+  const double difference = largest_difference(weights, run.values("self.weights"));
   step.paragraphs.push_back(options.catalogue.text(
       "lesson.nanogpt.4.buffer", {{"gpt_size", std::to_string(kGptBlockSize)},
                                   {"count", std::to_string(kGptBlockSize * kGptBlockSize)},
@@ -99,14 +97,13 @@ void add_mask_buffer(LessonOptions& options, const nn::MultiHeadAttention& atten
 }
 
 // The first two heads on the sentence.
-ShownStep sentence_heads(const LessonOptions& options, const Tensor& weights) {
+ShownStep sentence_heads(const LessonOptions& options) {
   const std::vector<std::string> words = sentence_words();
-  const auto count = static_cast<int64_t>(words.size());
   ShownStep step = lesson_step(options, "nanogpt", 10, {{"sentence", std::string(kNanoSentence)}});
   for (int64_t head = 0; head < 2; ++head) {
-    step.heads.push_back({options.catalogue.text("place.head", {{"head", std::to_string(head)}}),
-                          weights.slice(1, head, 1).contiguous().reshaped({count, count}),
-                          {words, words}});
+    step.heads.push_back(run_head(
+        options, "module", "self.weights", head,
+        options.catalogue.text("place.head", {{"head", std::to_string(head)}}), {words, words}));
   }
   return step;
 }
@@ -114,42 +111,38 @@ ShownStep sentence_heads(const LessonOptions& options, const Tensor& weights) {
 }  // namespace
 
 std::vector<ShownStep> nanogpt_lesson(LessonOptions& options) {
-  tensor::Arena arena;
-  autograd::Recording seen = record_all();
-  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
-  const nn::MultiHeadAttention attention({.query_width = kNanoWidth, .heads = kNanoHeads});
+  const nn::MultiHeadAttention attention(
+      {.query_width = kNanoWidth, .heads = kNanoHeads, .place = "self"});
   nn::draw_normal(attention.parameters(), options.seed, kDeviation);
   const auto length = static_cast<int64_t>(sentence_words().size());
   const Value x = Value::leaf(drawn_numbers({1, length, kNanoWidth}, options.seed, "sentence"));
-  const Value output = attention.forward(context, x, {.causal = true});
+  const explain::Trace& run = options.runs->traced("module", [&] {
+    return trace_attention(options, attention, x, x, {.causal = true}, sentence_words());
+  });
 
   std::vector<ShownStep> steps;
   const auto step = [&](int number) -> ShownStep& {
     return steps.emplace_back(lesson_step(options, "nanogpt", number));
   };
-  const auto rows = [&](const char* name) {
-    ShownArray array = lesson_array(options, name, name, seen.seen(name));
-    array.labels = {{}, sentence_words(), {}};
-    return array;
+  const auto array = [&](const std::string& name) {
+    return run_array(options, "module", "self." + name, name, name);
   };
-  step(1).arrays = {rows("projected"), rows("projected_query"), rows("projected_key"),
-                    rows("projected_value")};
+  step(1).arrays = {array("projected"), array("projected_query"), array("projected_key"),
+                    array("projected_value")};
   ShownStep& split = step(2);
-  split.arrays = {of_heads(options, seen, "query")};
+  split.arrays = {array("query")};
   split.slips = {"split"};
-  step(3).arrays = {of_heads(options, seen, "scores"), of_heads(options, seen, "scaled_scores")};
+  step(3).arrays = {array("scores"), array("scaled_scores")};
   ShownStep& mask = step(4);
-  mask.arrays = {of_heads(options, seen, "masked_scores")};
-  add_mask_buffer(options, attention, x, seen.seen("weights"), mask);
+  mask.arrays = {array("masked_scores")};
+  add_mask_buffer(options, attention, x, run.values("self.weights"), mask);
   mask.slips = {"masking"};
-  step(5).arrays = {of_heads(options, seen, "weights")};
-  step(6).arrays = {of_heads(options, seen, "head_output")};
-  step(7).arrays = {rows("concatenated")};
-  ShownArray last = lesson_array(options, "output", "self.output", output.data());
-  last.labels = {{}, sentence_words(), {}};
-  step(8).arrays = {last};
+  step(5).arrays = {array("weights")};
+  step(6).arrays = {array("head_output")};
+  step(7).arrays = {array("concatenated")};
+  step(8).arrays = {run_array(options, "module", "self.output", "output", "self.output")};
   steps.push_back(measured(options));
-  steps.push_back(sentence_heads(options, seen.seen("weights")));
+  steps.push_back(sentence_heads(options));
   steps.push_back(nanogpt_relations(options));
   steps.push_back(nanogpt_task(options));
   return steps;

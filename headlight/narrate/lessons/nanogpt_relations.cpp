@@ -174,8 +174,8 @@ void draw_learned(const LessonOptions& options, const Learned& learned, bool alo
 
 ShownStep nanogpt_relations(LessonOptions& options) {
   const Catalogue& catalogue = options.catalogue;
-  const Learned two = learn_relations(options, 2);
-  const Learned one = learn_relations(options, 1);
+  const Learned& two = options.runs->once("two_heads", [&] { return learn_relations(options, 2); });
+  const Learned& one = options.runs->once("one_head", [&] { return learn_relations(options, 1); });
   ShownStep step = lesson_step(options, "nanogpt", 11);
   step.paragraphs.push_back(catalogue.text(
       "lesson.nanogpt.11.run",

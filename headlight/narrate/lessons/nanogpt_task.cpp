@@ -107,13 +107,12 @@ ShownStep nanogpt_task(LessonOptions& options) {
   const nn::StateDict state = {
       {"c_attn.weight", halves({3 * kTaskWidth, kTaskWidth}, options.seed, "task.c_attn")},
       {"c_proj.weight", halves({kTaskWidth, kTaskWidth}, options.seed, "task.c_proj")}};
-  const nn::MultiHeadAttention module =
-      nn::load_attention(state, {.layout = nn::AttentionLayout::fused, .heads = kTaskHeads});
-  tensor::Arena arena;
-  autograd::Context context{.threads = options.threads, .arena = arena};
+  const nn::MultiHeadAttention module = nn::load_attention(
+      state, {.layout = nn::AttentionLayout::fused, .heads = kTaskHeads, .place = "self"});
   const Value input = Value::leaf(x.reshaped({1, kTaskTokens, kTaskWidth}));
-  const Tensor output =
-      module.forward(context, input, {.causal = true}).data().reshaped({kTaskTokens, kTaskWidth});
+  const explain::Trace& run = options.runs->traced(
+      "task", [&] { return trace_attention(options, module, input, input, {.causal = true}); });
+  const Tensor output = run.values("self.output").reshaped({kTaskTokens, kTaskWidth});
   const double difference = largest_difference(
       output, attention_by_hand(x, state.at("c_attn.weight"), state.at("c_proj.weight")));
 
@@ -122,12 +121,14 @@ ShownStep nanogpt_task(LessonOptions& options) {
   ShownTable program{{{catalogue.text("label.step"), "attention.py"}}};
   for (const auto& [number, line] : kTaskProgram) program.lines.push_back({number, line});
   step.tables = {program};
-  const auto array = [](const char* name, const Tensor& numbers) {
-    return ShownArray{.name = name, .title = name, .numbers = numbers, .digits = 1};
+  const auto array = [&](const char* name, const Tensor& numbers) {
+    return of_run(options, {.name = name, .title = name, .numbers = numbers, .digits = 1}, "task",
+                  name);
   };
   step.arrays = {array("x", x), array("c_attn.weight", state.at("c_attn.weight")),
                  array("c_proj.weight", state.at("c_proj.weight"))};
-  step.arrays.push_back({.name = "y", .title = "y", .numbers = output});
+  step.arrays.push_back(
+      of_run(options, {.name = "y", .title = "y", .numbers = output}, "task", "self.output"));
   step.afterwards = {
       catalogue.text("lesson.nanogpt.12.check", {{"difference", catalogue.number(difference, 4)}}),
       catalogue.text("lesson.nanogpt.12.attend"),

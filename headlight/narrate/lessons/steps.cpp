@@ -67,22 +67,31 @@ void add_scores(const LessonOptions& options, const Trace& head, ShownStep& step
       {{"terms", dot_product_text(row_of(head.values("self.projected_query"), kQuery),
                                   row_of(head.values("self.projected_key"), kKey),
                                   scores.data<float>()[kQuery * kStepsInputs + kKey])}}));
-  step.arrays = {
-      lesson_array(options, "scores", "scores", row_of(scores, 0)),
-      lesson_array(options, "all_scores", "scores", scores.reshaped({kStepsInputs, kStepsInputs}))};
+  const auto array = [&](const char* name, const Tensor& numbers) {
+    return of_run(options, lesson_array(options, name, "scores", numbers), "one_head",
+                  "self.scores");
+  };
+  step.arrays = {array("scores", row_of(scores, 0)),
+                 array("all_scores", scores.reshaped({kStepsInputs, kStepsInputs}))};
   step.slips = {"scaling"};
 }
 
 void add_one_head(LessonOptions& options, std::vector<ShownStep>& steps) {
-  const Trace head = trace_one_head(options);
+  const Trace& head = options.runs->traced("one_head", [&] { return trace_one_head(options); });
   const auto step = [&](int number) -> ShownStep& {
     return steps.emplace_back(lesson_step(options, "steps", number));
   };
-  const auto array = [&](const char* name, const char* key, const Tensor& numbers) {
-    return lesson_array(options, name, key, numbers);
+  // From the tensor's first number on.
+  const auto array = [&](const char* name, const char* tensor, const char* key,
+                         const Tensor& numbers) {
+    return of_run(options, lesson_array(options, name, key, numbers), "one_head", tensor);
+  };
+  const auto projected = [&](const std::string& name) {
+    return run_array(options, "one_head", "self.projected_" + name, name, name);
   };
   const auto plain = [&](const char* name) {
-    return ShownArray{.name = name, .title = name, .numbers = head.values(name)};
+    return of_run(options, {.name = name, .title = name, .numbers = head.values(name)}, "one_head",
+                  name);
   };
   const Tensor weights = head.values("self.weights").reshaped({1, kStepsInputs, kStepsInputs});
   const Tensor weighted =
@@ -90,16 +99,14 @@ void add_one_head(LessonOptions& options, std::vector<ShownStep>& steps) {
   const Tensor output = head.values("self.output");
   step(1).arrays = {plain("x")};
   step(2).arrays = {plain("w_query"), plain("w_key"), plain("w_value")};
-  step(3).arrays = {array("query", "query", head.values("self.projected_query")),
-                    array("key", "key", head.values("self.projected_key")),
-                    array("value", "value", head.values("self.projected_value"))};
+  step(3).arrays = {projected("query"), projected("key"), projected("value")};
   add_scores(options, head, step(4));
-  step(5).arrays = {array("weights", "weights", row_of(weights, 0))};
-  step(6).arrays = {array("weighted_values", "weighted_values",
+  step(5).arrays = {array("weights", "self.weights", "weights", row_of(weights, 0))};
+  step(6).arrays = {array("weighted_values", "self.weighted_values", "weighted_values",
                           weighted.slice(0, 0, 1).contiguous().reshaped({kStepsInputs, 3}))};
-  step(7).arrays = {array("output", "self.output", row_of(output, 0))};
-  step(8).arrays = {array("all_weights", "weights", weights),
-                    array("all_outputs", "self.output", output)};
+  step(7).arrays = {array("output", "self.output", "self.output", row_of(output, 0))};
+  step(8).arrays = {array("all_weights", "self.weights", "weights", weights),
+                    array("all_outputs", "self.output", "self.output", output)};
 }
 
 // Eight heads without an output projection, the sum with what went in, and the norm of the sum.
@@ -134,9 +141,11 @@ void add_residual(const LessonOptions& options, const Trace& run, ShownStep& ste
   add_line("x + Sublayer(x)", "norm.input", "cosine_with_residual");
   step.paragraphs.push_back(catalogue.text("lesson.steps.11.why"));
   step.tables = {table};
-  step.arrays = {
-      {.name = "sublayer_input", .title = "x", .numbers = run.values("sublayer_input")},
-      {.name = "norm.input", .title = "x + Sublayer(x)", .numbers = run.values("norm.input")}};
+  const auto array = [&](const char* name, const char* title) {
+    return of_run(options, {.name = name, .title = title, .numbers = run.values(name)},
+                  "eight_heads", name);
+  };
+  step.arrays = {array("sublayer_input", "x"), array("norm.input", "x + Sublayer(x)")};
 }
 
 // μ, σ, γ and β of the first row, each with its number; then its first cell from them.
@@ -157,12 +166,13 @@ void add_norm(const LessonOptions& options, const Trace& run, ShownStep& step) {
                    line("σ", "lesson.steps.norm.deviation", deviation),
                    line("γ", "lesson.steps.norm.gain", gain),
                    line("β", "lesson.steps.norm.shift", shift)}}};
-  const auto column = [&](const char* name) {
-    return run.values(name).reshaped({kStepsInputs, 1});
+  const auto column = [&](const std::string& name) {
+    const std::string tensor = "norm." + name;
+    const Tensor numbers = run.values(tensor).reshaped({kStepsInputs, 1});
+    return of_run(options, lesson_array(options, tensor, name, numbers), "eight_heads", tensor);
   };
-  step.arrays = {lesson_array(options, "norm.mean", "mean", column("norm.mean")),
-                 lesson_array(options, "norm.deviation", "deviation", column("norm.deviation")),
-                 lesson_array(options, "norm.output", "output", run.values("norm.output"))};
+  step.arrays = {column("mean"), column("deviation"),
+                 run_array(options, "eight_heads", "norm.output", "norm.output", "output")};
   const auto shown = [&](double value) { return catalogue.number(value, 4); };
   step.afterwards = {catalogue.text(
       "lesson.steps.12.by_hand",
@@ -172,17 +182,17 @@ void add_norm(const LessonOptions& options, const Trace& run, ShownStep& step) {
 }
 
 void add_eight_heads(LessonOptions& options, std::vector<ShownStep>& steps) {
-  const Trace run = trace_eight_heads(options);
+  const Trace& run =
+      options.runs->traced("eight_heads", [&] { return trace_eight_heads(options); });
   const auto step = [&](int number) -> ShownStep& {
     return steps.emplace_back(lesson_step(options, "steps", number));
   };
   ShownStep& heads = step(9);
   heads.arrays = {
-      lesson_array(options, "head_output", "head_output", run.values("self.head_output"))};
-  heads.arrays.back().axes = run.at("self.head_output").axes;
+      run_array(options, "eight_heads", "self.head_output", "head_output", "head_output")};
   heads.slips = {"split"};
   step(10).arrays = {
-      lesson_array(options, "concatenated", "concatenated", run.values("self.concatenated"))};
+      run_array(options, "eight_heads", "self.concatenated", "concatenated", "concatenated")};
   add_residual(options, run, step(11));
   add_norm(options, run, step(12));
 }

@@ -20,9 +20,6 @@ ShownStep identity_heads(const TransformerLesson& lesson) {
   LessonOptions& options = lesson.options;
   constexpr int64_t kWords = 3;
   constexpr int64_t kWidth = 3;
-  tensor::Arena arena;
-  autograd::Recording seen = record_all();
-  autograd::Context context{.threads = options.threads, .arena = arena, .observer = &seen};
   const std::vector<float> input = {1, 0, 1, 0, 2, 0, 1, 1, 0};
   std::vector<float> twice;
   for (int64_t row = 0; row < kWords; ++row) {
@@ -31,30 +28,30 @@ ShownStep identity_heads(const TransformerLesson& lesson) {
     }
   }
   const Value x = leaf({1, kWords, 2 * kWidth}, twice);
-  autograd::attention(context, x, x, x, {.heads = 2});
-  const Tensor ordinary = seen.seen("weights");
-  const Value output = autograd::attention(context, x, x, x, {.heads = 2, .causal = true});
-  ShownStep step = lesson_step(options, "transformer", Step::mask);
-  const auto of_heads = [&](const std::string& name) {
-    ShownArray array = lesson_array(options, "identity." + name, name, seen.seen(name));
-    array.axes = {explain::Axis::batch, explain::Axis::head, explain::Axis::token,
-                  explain::Axis::column};
-    return array;
+  const auto traced = [&](const char* name, bool causal) -> const explain::Trace& {
+    return options.runs->traced(name, [&] {
+      return explain::trace_run(options.threads, {}, [&](autograd::Context& context) {
+        autograd::name_value(context, "", "x", x);
+        autograd::attention(context, x, x, x, {.heads = 2, .causal = causal, .place = "self"});
+      });
+    });
   };
+  const Tensor ordinary = traced("ordinary", false).values("self.weights");
+  const Tensor masked = traced("identity", true).values("self.weights");
+  ShownStep step = lesson_step(options, "transformer", Step::mask);
   step.arrays.push_back({.name = "identity.input",
                          .title = "Q = K = V",
                          .numbers = Tensor::of({kWords, kWidth}, input)});
-  step.arrays.push_back(of_heads("masked_scores"));
-  step.arrays.push_back(of_heads("weights"));
-  step.arrays.push_back(
-      lesson_array(options, "identity.concatenated", "concatenated", output.data()));
-  add_masked_beside_ordinary(lesson, ordinary, seen.seen("weights"), step);
+  for (const std::string name : {"masked_scores", "weights", "concatenated"}) {
+    step.arrays.push_back(run_array(options, "identity", "self." + name, "identity." + name, name));
+  }
+  add_masked_beside_ordinary(lesson, ordinary, masked, step);
   step.afterwards.push_back(lesson.text("lesson.transformer.mask.friends"));
   return step;
 }
 
 // Of the vectors of two words in a table of embeddings.
-double cosine_of(const Tensor& table, int64_t first, int64_t second) {
+double cosine_of_rows(const Tensor& table, int64_t first, int64_t second) {
   const float* a = table.data<float>() + first * table.size(1);
   const float* b = table.data<float>() + second * table.size(1);
   double product = 0, length_a = 0, length_b = 0;
@@ -80,7 +77,8 @@ ClosestWords brought_closest(const std::vector<std::string>& words, const Tensor
     for (size_t j = 0; j < i; ++j) {
       if (words[i].starts_with('<') || words[j].starts_with('<')) continue;  // no words
       const auto [a, b] = std::pair(static_cast<int64_t>(j), static_cast<int64_t>(i));
-      const ClosestWords pair{words[j], words[i], cosine_of(before, a, b), cosine_of(after, a, b)};
+      const ClosestWords pair{words[j], words[i], cosine_of_rows(before, a, b),
+                              cosine_of_rows(after, a, b)};
       if (pair.after - pair.before > found.after - found.before) found = pair;
     }
   }
@@ -91,12 +89,16 @@ ClosestWords brought_closest(const std::vector<std::string>& words, const Tensor
 
 std::vector<ShownStep> transformer_lesson(LessonOptions& options) {
   const Catalogue& catalogue = options.catalogue;
-  const recipes::WorkedModel worked =
-      recipes::make_worked_model(recipes::default_sentences(), {.heads = 1, .seed = options.seed});
+  const auto make_model = [&] {
+    return recipes::make_worked_model(recipes::default_sentences(),
+                                      {.heads = 1, .seed = options.seed});
+  };
+  const recipes::WorkedModel worked = make_model();
   const recipes::SentencePair& pair = worked.sentences.front();
   const explain::Input input = explain::make_input(*worked.model, worked.tokenizer,
                                                    {.text = pair.source, .target = pair.target});
-  explain::Trace trace = explain::trace_model(options.threads, *worked.model, input);
+  explain::Trace& trace = options.runs->traced(
+      "", [&] { return explain::trace_model(options.threads, *worked.model, input); });
   const TransformerLesson lesson{options, worked, trace};
   const Walk walk{.catalogue = catalogue,
                   .trace = trace,
@@ -112,33 +114,24 @@ std::vector<ShownStep> transformer_lesson(LessonOptions& options) {
       catalogue.text("lesson.transformer.seed", {{"seed", std::to_string(options.seed)}}));
 
   ShownStep& learned = steps.emplace_back(lesson_step(options, "transformer", Step::learning));
-  const std::string before =
-      recipes::continuation_of(options.threads, *worked.model, worked.tokenizer, pair.source);
-  const auto embeddings = [&] { return worked.model->state().at("shared.weight"); };
-  const auto cosine = [&](const char* first, const char* second) {
-    return cosine_of(embeddings(), worked.tokenizer.encode(first).front(),
-                     worked.tokenizer.encode(second).front());
+  const TrainedTransformer& trained = options.runs->once(
+      "training", [&] { return train_transformer(options.threads, make_model()); });
+  const recipes::WorkedTraining& training = trained.training;
+  const Tensor before = worked.model->state().at("shared.weight");
+  const Tensor after = trained.worked.model->state().at("shared.weight");
+  const auto cosine = [&](const Tensor& table) {
+    return cosine_of_rows(table, worked.tokenizer.encode("win").front(),
+                          worked.tokenizer.encode("die").front());
   };
-  const double far = cosine("win", "die");
-  const Tensor table = embeddings();
-  const Tensor untrained =
-      Tensor::of(table.shape(),
-                 std::vector<float>(table.data<float>(), table.data<float>() + table.elements()));
-  const TrainingLoop loop(lesson);
-  const recipes::WorkedTraining training = recipes::train_worked_model(options.threads, worked);
-  const std::string after =
-      recipes::continuation_of(options.threads, *worked.model, worked.tokenizer, pair.source);
-  const ClosestWords closest = brought_closest(trace.input().vocabulary, untrained, embeddings());
-  learned.afterwards = {catalogue.text("first.random", {{"words", before}}),
+  const ClosestWords closest = brought_closest(trace.input().vocabulary, before, after);
+  learned.afterwards = {catalogue.text("first.random", {{"words", trained.says_before}}),
                         trained_text(catalogue, training),
-                        catalogue.text("first.trained", {{"words", after}})};
-  learned.numbers = {{"loss_before", training.losses.front()},
-                     {"loss_after", training.losses.back()},
-                     {"cosine_before", far},
-                     {"cosine_after", cosine("win", "die")},
-                     {"closest_before", closest.before},
-                     {"closest_after", closest.after}};
-  loop.add_points(training, after, learned);
+                        catalogue.text("first.trained", {{"words", trained.says_after}})};
+  learned.numbers = {
+      {"loss_before", training.losses.front()}, {"loss_after", training.losses.back()},
+      {"cosine_before", cosine(before)},        {"cosine_after", cosine(after)},
+      {"closest_before", closest.before},       {"closest_after", closest.after}};
+  add_training_loop(lesson, trained, learned);
   if (closest.after > closest.before) {
     learned.afterwards.push_back(catalogue.text("lesson.transformer.closer",
                                                 {{"first", closest.first},

@@ -29,22 +29,22 @@ void add_to_walk(const TransformerLesson& lesson, Step step, ShownStep& shown);
 void add_masked_beside_ordinary(const TransformerLesson& lesson, const tensor::Tensor& ordinary,
                                 const tensor::Tensor& masked, ShownStep& shown);
 
-// The loop of training in its six points, with the numbers of one step and of all; the model is
-// still untrained.
-class TrainingLoop {
- public:
-  explicit TrainingLoop(const TransformerLesson& lesson);
-  // After training: the points, and how the trained model writes word by word.
-  void add_points(const recipes::WorkedTraining& training, const std::string& says,
-                  ShownStep& shown) const;
-
- private:
-  double weight() const;
-
-  const TransformerLesson& lesson_;
-  double gradient_norm_ = 0;
-  double weight_before_ = 0;
+// The same model once more, which is trained; the run that is shown keeps its weights.
+struct TrainedTransformer {
+  recipes::WorkedModel worked;
+  double gradient_norm = 0;  // of the first step
+  double weight_before = 0;  // the first number of the first word
+  double weight_after = 0;
+  std::string says_before = {};
+  std::string says_after = {};
+  recipes::WorkedTraining training = {};
 };
+TrainedTransformer train_transformer(base::ThreadPool& threads, recipes::WorkedModel worked);
+
+// The loop of training in its six points, with the numbers of one step and of all, and how the
+// trained model writes word by word.
+void add_training_loop(const TransformerLesson& lesson, const TrainedTransformer& trained,
+                       ShownStep& shown);
 
 // Three points to remember, and the papers.
 ShownStep transformer_closing(const TransformerLesson& lesson);

@@ -33,17 +33,14 @@ ShownTable spoken(const Catalogue& catalogue, const std::string& says) {
   return table;
 }
 
-}  // namespace
-
-TrainingLoop::TrainingLoop(const TransformerLesson& lesson) : lesson_(lesson) {
-  const models::Model& model = *lesson.worked.model;
+// The length of all gradients of one step; they are taken away again.
+double gradient_norm_of(base::ThreadPool& threads, const recipes::WorkedModel& worked) {
   tensor::Arena arena;
   autograd::Tape tape;
-  autograd::Context context{
-      .threads = lesson.options.threads, .arena = arena, .tape = &tape, .training = true};
-  tape.backward(context, model.loss(context, recipes::sentence_batch(lesson.worked)));
+  autograd::Context context{.threads = threads, .arena = arena, .tape = &tape, .training = true};
+  tape.backward(context, worked.model->loss(context, recipes::sentence_batch(worked)));
   double squares = 0;
-  for (const nn::ParameterHandle& parameter : model.parameters()) {
+  for (const nn::ParameterHandle& parameter : worked.model->parameters()) {
     const tensor::Tensor gradient = parameter->grad();
     if (!gradient.defined()) continue;
     const tensor::Tensor numbers = gradient.contiguous();
@@ -52,47 +49,63 @@ TrainingLoop::TrainingLoop(const TransformerLesson& lesson) : lesson_(lesson) {
     }
     parameter->clear_grad();
   }
-  gradient_norm_ = std::sqrt(squares);
-  weight_before_ = weight();
+  return std::sqrt(squares);
 }
 
 // The first number of the first word of the first sentence.
-double TrainingLoop::weight() const {
-  const recipes::WorkedModel& worked = lesson_.worked;
+double first_weight(const recipes::WorkedModel& worked) {
   const tensor::Tensor table = worked.model->state().at("shared.weight");
   const int64_t id = worked.tokenizer.encode(worked.sentences.front().source).front();
   return table.data<float>()[id * table.size(1)];
 }
 
-void TrainingLoop::add_points(const recipes::WorkedTraining& training, const std::string& says,
-                              ShownStep& shown) const {
-  const Catalogue& catalogue = lesson_.catalogue();
+}  // namespace
+
+TrainedTransformer train_transformer(base::ThreadPool& threads, recipes::WorkedModel worked) {
+  TrainedTransformer trained{.worked = std::move(worked)};
+  const recipes::WorkedModel& model = trained.worked;
+  const auto says = [&] {
+    return recipes::continuation_of(threads, *model.model, model.tokenizer,
+                                    model.sentences.front().source);
+  };
+  trained.says_before = says();
+  trained.gradient_norm = gradient_norm_of(threads, model);
+  trained.weight_before = first_weight(model);
+  trained.training = recipes::train_worked_model(threads, model);
+  trained.weight_after = first_weight(model);
+  trained.says_after = says();
+  return trained;
+}
+
+void add_training_loop(const TransformerLesson& lesson, const TrainedTransformer& trained,
+                       ShownStep& shown) {
+  const Catalogue& catalogue = lesson.catalogue();
   const auto number = [&](double value) { return catalogue.number(value, 4); };
+  const recipes::WorkedTraining& training = trained.training;
   const std::vector<double>& losses = training.losses;
-  const std::string& target = lesson_.worked.sentences.front().target;
-  const double weight_after = weight();
-  shown.paragraphs.push_back(lesson_.text("lesson.transformer.loop"));
-  shown.paragraphs.push_back(lesson_.text(
+  const std::string& target = lesson.worked.sentences.front().target;
+  shown.paragraphs.push_back(lesson.text("lesson.transformer.loop"));
+  shown.paragraphs.push_back(lesson.text(
       "lesson.transformer.loop.1", {{"given", "<start> " + target}, {"right", target + " <end>"}}));
-  shown.paragraphs.push_back(lesson_.text("lesson.transformer.loop.2"));
+  shown.paragraphs.push_back(lesson.text("lesson.transformer.loop.2"));
   shown.paragraphs.push_back(
-      lesson_.text("lesson.transformer.loop.3", {{"loss", number(losses.front())}}));
+      lesson.text("lesson.transformer.loop.3", {{"loss", number(losses.front())}}));
   shown.paragraphs.push_back(
-      lesson_.text("lesson.transformer.loop.4", {{"gradient", number(gradient_norm_)}}));
-  shown.paragraphs.push_back(lesson_.text("lesson.transformer.loop.5",
-                                          {{"word", lesson_.trace.input().source_tokens.front()},
-                                           {"before", number(weight_before_)},
-                                           {"after", number(weight_after)}}));
+      lesson.text("lesson.transformer.loop.4", {{"gradient", number(trained.gradient_norm)}}));
+  shown.paragraphs.push_back(lesson.text("lesson.transformer.loop.5",
+                                         {{"word", lesson.trace.input().source_tokens.front()},
+                                          {"before", number(trained.weight_before)},
+                                          {"after", number(trained.weight_after)}}));
   shown.paragraphs.push_back(
-      lesson_.text("lesson.transformer.loop.6", {{"steps", std::to_string(training.steps)}}));
+      lesson.text("lesson.transformer.loop.6", {{"steps", std::to_string(training.steps)}}));
   ShownTable course{{{catalogue.text("label.step"), catalogue.text("label.loss")}}};
   for (const int64_t step : {int64_t{0}, training.steps / 4, training.steps / 2, training.steps}) {
     course.lines.push_back({std::to_string(step), number(losses[static_cast<size_t>(step)])});
   }
-  shown.tables = {course, spoken(catalogue, says)};
-  shown.numbers.insert(shown.numbers.end(), {{"gradient_norm", gradient_norm_},
-                                             {"weight_before", weight_before_},
-                                             {"weight_after", weight_after}});
+  shown.tables = {course, spoken(catalogue, trained.says_after)};
+  shown.numbers.insert(shown.numbers.end(), {{"gradient_norm", trained.gradient_norm},
+                                             {"weight_before", trained.weight_before},
+                                             {"weight_after", trained.weight_after}});
 }
 
 ShownStep transformer_closing(const TransformerLesson& lesson) {

@@ -44,14 +44,17 @@ void add_recurrence(const TransformerLesson& lesson, ShownStep& shown) {
   nn::draw_normal(layer.parameters(), lesson.options.seed, 0.02F);
   const Value words =
       Value::leaf(drawn_numbers({1, kChainLength, kChainWidth}, lesson.options.seed, "words"));
-  const double chained = fastest_milliseconds(60, [&] {
-    Value state = Value::leaf(ones_of({1, 1, kChainWidth}));
-    for (int64_t t = 0; t < kChainLength; ++t) {
-      state =
-          autograd::add(context, layer.forward(context, state), autograd::slice(words, 1, t, 1));
-    }
+  const double chained = lesson.options.runs->once("chained", [&] {
+    return fastest_milliseconds(60, [&] {
+      Value state = Value::leaf(ones_of({1, 1, kChainWidth}));
+      for (int64_t t = 0; t < kChainLength; ++t) {
+        state =
+            autograd::add(context, layer.forward(context, state), autograd::slice(words, 1, t, 1));
+      }
+    });
   });
-  const double at_once = fastest_milliseconds(60, [&] { layer.forward(context, words); });
+  const double at_once = lesson.options.runs->once(
+      "at_once", [&] { return fastest_milliseconds(60, [&] { layer.forward(context, words); }); });
   shown.afterwards.push_back(lesson.text("lesson.transformer.recurrent",
                                          {{"words", std::to_string(kChainLength)},
                                           {"chained", catalogue.number(chained, 3) + " ms"},
