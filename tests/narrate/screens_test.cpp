@@ -146,11 +146,13 @@ TEST_F(Screens, name_the_words_that_training_brought_closest) {
   for (const Lesson& one : lessons()) {
     if (one.name != "transformer") continue;
     double before = 0, after = 0, other_before = 0, other_after = 0;
-    for (const ShownNumber& number : one.steps(options).back().numbers) {
-      if (number.name == "closest_before") before = number.value;
-      if (number.name == "closest_after") after = number.value;
-      if (number.name == "cosine_before") other_before = number.value;
-      if (number.name == "cosine_after") other_after = number.value;
+    for (const ShownStep& step : one.steps(options)) {
+      for (const ShownNumber& number : step.numbers) {
+        if (number.name == "closest_before") before = number.value;
+        if (number.name == "closest_after") after = number.value;
+        if (number.name == "cosine_before") other_before = number.value;
+        if (number.name == "cosine_after") other_after = number.value;
+      }
     }
     EXPECT_GT(after - before, 0.1);
     EXPECT_GE(after - before, other_after - other_before);

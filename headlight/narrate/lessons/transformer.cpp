@@ -109,6 +109,7 @@ std::vector<ShownStep> transformer_lesson(LessonOptions& options) {
     if (step == Step::learning) break;
     add_to_walk(lesson, step, steps.emplace_back(walk_step(walk, step)));
     if (step == Step::mask) steps.push_back(identity_heads(lesson));
+    if (step == Step::prediction) steps.push_back(transformer_flattened(lesson));
   }
   steps.front().afterwards.push_back(
       catalogue.text("lesson.transformer.seed", {{"seed", std::to_string(options.seed)}}));

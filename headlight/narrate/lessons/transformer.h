@@ -25,6 +25,9 @@ struct TransformerLesson {
 // of its own ways beside ours.
 void add_to_walk(const TransformerLesson& lesson, Step step, ShownStep& shown);
 
+// All rows of the decoder read as one, as the tutorial does, beside the row of each word.
+ShownStep transformer_flattened(const TransformerLesson& lesson);
+
 // Masked attention beside the ordinary one, on the same numbers.
 void add_masked_beside_ordinary(const TransformerLesson& lesson, const tensor::Tensor& ordinary,
                                 const tensor::Tensor& masked, ShownStep& shown);

@@ -197,8 +197,11 @@ std::vector<int64_t> largest_of(const float* numbers, int64_t count, size_t most
   return ids;
 }
 
-// All rows of the decoder read as one, beside the row of each word.
-void add_flattened_prediction(const TransformerLesson& lesson, ShownStep& shown) {
+}  // namespace
+
+ShownStep transformer_flattened(const TransformerLesson& lesson) {
+  ShownStep shown{.number = number_of(Step::prediction),
+                  .title = lesson.text("lesson.transformer.flattened.title")};
   constexpr size_t kLikeliest = 5;
   const Catalogue& catalogue = lesson.catalogue();
   const explain::Variant flat = variant_at(lesson, "logits", "prediction.flattened");
@@ -223,9 +226,8 @@ void add_flattened_prediction(const TransformerLesson& lesson, ShownStep& shown)
       shown_tensor(lesson.trace, catalogue, lesson.trace.at(flat.tensors.back())));
   shown.numbers.push_back({"probability_per_row", last[likeliest.front()]});
   shown.numbers.push_back({"probability_flattened", theirs.data<float>()[likeliest.front()]});
+  return shown;
 }
-
-}  // namespace
 
 void add_to_walk(const TransformerLesson& lesson, Step step, ShownStep& shown) {
   switch (step) {
@@ -245,8 +247,6 @@ void add_to_walk(const TransformerLesson& lesson, Step step, ShownStep& shown) {
     case Step::decoder:
       shown.paragraphs.push_back(lesson.text("lesson.transformer.decoder.start"));
       return;
-    case Step::prediction:
-      return add_flattened_prediction(lesson, shown);
     default:
       return;
   }
