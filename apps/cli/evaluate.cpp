@@ -15,7 +15,8 @@ constexpr std::string_view kEvaluateExamples =
   headlight evaluate en-tr --data pairs.tsv --json
       loss, perplexity, BLEU and chrF of the translations
   headlight evaluate numbers --task numbers
-      how many held-out cases of a made-up task are exactly right
+      how many held-out cases of a made-up task are exactly right; numbers
+      are asked in each way of writing them
 
 Losses are natural-log, mean per target token. BLEU and chrF are sacreBLEU's.
 )";
@@ -54,9 +55,41 @@ std::string fact_label(const narrate::Catalogue& catalogue, const std::string& n
   return catalogue.text("evaluate." + name);
 }
 
+// "en hyphens   1000/1000   500/500 ...": a line for each way of writing, a column for each part of
+// the exam.
+std::string forms_text(const narrate::Catalogue& catalogue, const io::Json::Array& forms) {
+  constexpr std::string_view kParts[] = {"held_out", "six_digits", "tried", "below_10000"};
+  constexpr int64_t kNameColumns = 20, kPartColumns = 15;
+  const auto line = [](std::string text) {
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text + "\n";
+  };
+  std::string header = narrate::padded("", kNameColumns);
+  for (const std::string_view part : kParts)
+    header += narrate::padded(catalogue.text("evaluate.part." + std::string(part)), kPartColumns);
+  std::string text = "\n" + line(header);
+  for (const io::Json& form : forms) {
+    std::string row = narrate::padded(
+        *form.find("language")->text() + " " + *form.find("form")->text(), kNameColumns);
+    for (const std::string_view part : kParts) {
+      const io::Json* count = form.find(part);
+      row += narrate::padded(count == nullptr ? ""
+                                              : io::json_text(*count->find("right")) + "/" +
+                                                    io::json_text(*count->find("cases")),
+                             kPartColumns);
+    }
+    text += line(row);
+  }
+  return text;
+}
+
 std::string evaluation_text(const narrate::Catalogue& catalogue, const io::Json::Object& facts) {
   std::string text;
   for (const auto& [name, value] : facts) {
+    if (name == "forms") {
+      text += forms_text(catalogue, *value.array());
+      continue;
+    }
     const std::string number =
         value.integer()
             ? io::json_text(value)

@@ -17,7 +17,9 @@ constexpr std::string_view kTranslateExamples =
   headlight translate MODEL --text "yüz kırk iki" --beam 4 --json
       the four best with their scores
 
-A line in gives a line out; an empty one stays empty. A line that cannot be read ends it, after the answers to those before. A
+A line in gives a line out; an empty one stays empty. A line that cannot be
+read ends it, after the answers to those before; so does one that is nothing
+the model was trained on, where this is known (numbers: number words). A
 translation is at most 50 tokens longer than its source.
 Greedy by default; beam scores are log p / length^A, the end counted.
 
@@ -72,8 +74,11 @@ void run_translate(Session& session) {
                     ") translates");
   }
   const text::Tokenizer tokenizer = recipes::need_tokenizer(session.files, loaded);
+  const recipes::TaskSources sources(session.files, loaded.folder);
   const EncodeLine encode = [&](const std::string& line, const std::string& place) {
-    return encode_line("translate", tokenizer, *loaded.model, line, place);
+    auto ids = encode_line("translate", tokenizer, *loaded.model, line, place);
+    if (!ids.empty()) sources.check("translate", place, tokenizer.decode(ids));
+    return ids;
   };
   base::ThreadPool threads(session.threads);
   tensor::Arena arena;

@@ -46,8 +46,10 @@ class SequenceTask : public GeneratedTask {
   int64_t longest_source() const override { return options_.longest; }
   int64_t longest_target() const override { return options_.longest; }
 
-  std::vector<HeldOutCases> held_out(int64_t count) const override {
-    HeldOutCases cases{"", empty_set()};
+  std::string data_name() const override { return std::string(options_.name); }
+
+  std::vector<TaskCases> held_out(int64_t count) const override {
+    TaskCases cases{"", "", empty_set()};
     std::set<std::vector<int64_t>> known;
     for (uint64_t i = 0; cases.pairs.size() < count; ++i) {
       const TokenPair pair = drawn(base::mix(base::name_key("held out"), i));

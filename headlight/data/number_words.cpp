@@ -1,117 +1,188 @@
-// The words, and how each language puts them together.
+// How each language puts the words of a number together.
 #include "headlight/data/number_words.h"
 
-#include <vector>
-
 #include "headlight/base/base.h"
+#include "headlight/data/number_lexicon.h"
 
 namespace headlight::data {
 namespace {
 
-using base::Error;
-using base::ErrorKind;
+using enum NumberHabit;
 
-// Words of a language that counts in thousands.
-struct Words {
-  std::array<std::string_view, 20> small;  // English has 20 words of its own, the others ten
-  std::array<std::string_view, 10> tens;
-  std::string_view hundred;
-  std::string_view thousand;
-  bool own_teens;    // English: a word for each number below 20, and a hyphen behind tens
-  bool one_is_said;  // before hundred and thousand
+constexpr unsigned with(std::initializer_list<NumberHabit> habits) {
+  unsigned all = 0;
+  for (const NumberHabit habit : habits) all |= static_cast<unsigned>(habit);
+  return all;
+}
+
+constexpr NumberLanguage kEn = NumberLanguage::english, kTr = NumberLanguage::turkish,
+                         kAz = NumberLanguage::azerbaijani, kKo = NumberLanguage::korean;
+
+constexpr NumberForm kEnglishForms[] = {
+    {kEn, "hyphens", with({hyphen, space_words, space_groups})},
+    {kEn, "hyphens_and", with({hyphen, say_and, space_words, space_groups})},
+    {kEn, "words", with({space_words, space_groups})},
+    {kEn, "words_and", with({say_and, space_words, space_groups})},
+    {kEn, "a_hundred", with({hyphen, say_and, say_a, space_words, space_groups})},
+    {kEn, "twelve_hundred", with({hyphen, count_hundreds, space_words, space_groups})}};
+constexpr NumberForm kTurkishForms[] = {{kTr, "apart", with({space_words, space_groups})},
+                                        {kTr, "joined", with({})},
+                                        {kTr, "groups", with({space_groups})}};
+constexpr NumberForm kAzerbaijaniForms[] = {
+    {kAz, "apart", with({space_words, space_groups})},
+    {kAz, "joined", with({})},
+    {kAz, "ones", with({say_one, space_words, space_groups})}};
+constexpr NumberForm kKoreanForms[] = {{kKo, "groups", with({space_groups})},
+                                       {kKo, "joined", with({})},
+                                       {kKo, "apart", with({space_words, space_groups})},
+                                       {kKo, "ones", with({say_one, space_groups})},
+                                       {kKo, "ones_joined", with({say_one})}};
+
+// Words one after the other, of one number.
+class Writer {
+ public:
+  explicit Writer(const NumberHabits& has) : has_(has) {}
+
+  bool has(NumberHabit habit) const { return has_(habit); }
+  bool is_empty() const { return text_.empty(); }
+  void begin_group() { is_new_group_ = true; }
+
+  void add(std::string_view word) {
+    if (!text_.empty() && has_(is_new_group_ ? space_groups : space_words)) text_ += ' ';
+    is_new_group_ = false;
+    text_ += word;
+  }
+  void add_behind(std::string_view between, std::string_view word) {
+    text_.append(between).append(word);
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  const NumberHabits& has_;
+  std::string text_;
+  bool is_new_group_ = false;
 };
 
-constexpr Words kEnglish = {
-    .small = {"zero",     "one",     "two",     "three",     "four",     "five",    "six",
-              "seven",    "eight",   "nine",    "ten",       "eleven",   "twelve",  "thirteen",
-              "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"},
-    .tens = {"", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty",
-             "ninety"},
-    .hundred = "hundred",
-    .thousand = "thousand",
-    .own_teens = true,
-    .one_is_said = true};
+// A number in a language that counts in thousands.
+class ThousandsWriter {
+ public:
+  ThousandsWriter(const NumberLexicon& words, const NumberHabits& has)
+      : words_(words), writer_(has) {}
 
-constexpr Words kTurkish = {
-    .small = {"sıfır", "bir", "iki", "üç", "dört", "beş", "altı", "yedi", "sekiz", "dokuz"},
-    .tens = {"", "on", "yirmi", "otuz", "kırk", "elli", "altmış", "yetmiş", "seksen", "doksan"},
-    .hundred = "yüz",
-    .thousand = "bin",
-    .own_teens = false,
-    .one_is_said = false};
+  std::string write(int64_t number) {
+    const int64_t hundreds = number / 100;
+    if (number == 0) {
+      writer_.add(words_.small[0]);
+    } else if (words_.is_english && hundreds > 10 && hundreds < 100 && hundreds % 10 != 0 &&
+               writer_.has(count_hundreds)) {
+      add_below_hundred(hundreds);
+      writer_.add(words_.hundred);
+      add_rest_of_hundreds(number % 100);
+    } else {
+      add_thousands(number / 1000);
+      if (number >= 1000 && number % 1000 < 100) {
+        add_rest_of_hundreds(number % 1000);
+      } else {
+        add_below_thousand(number % 1000);
+      }
+    }
+    return writer_.take();
+  }
 
-constexpr Words kAzerbaijani = {
-    .small = {"sıfır", "bir", "iki", "üç", "dörd", "beş", "altı", "yeddi", "səkkiz", "doqquz"},
-    .tens = {"", "on", "iyirmi", "otuz", "qırx", "əlli", "altmış", "yetmiş", "səksən", "doxsan"},
-    .hundred = "yüz",
-    .thousand = "min",
-    .own_teens = false,
-    .one_is_said = false};
+ private:
+  void add_thousands(int64_t thousands) {
+    if (thousands == 0) return;
+    if (thousands == 1) {
+      add_one();
+    } else {
+      add_below_thousand(thousands);
+    }
+    writer_.add(words_.thousand);
+    writer_.begin_group();
+  }
 
-void add_word(std::string& text, std::string_view word, char between = ' ') {
-  if (!text.empty()) text += between;
-  text += word;
-}
+  void add_below_thousand(int64_t number) {
+    const int64_t hundreds = number / 100;
+    if (hundreds == 1) add_one();
+    if (hundreds > 1) writer_.add(words_.small[static_cast<size_t>(hundreds)]);
+    if (hundreds > 0) {
+      writer_.add(words_.hundred);
+      add_rest_of_hundreds(number % 100);
+    } else {
+      add_below_hundred(number);
+    }
+  }
 
-std::string_view word_of(const Words& words, int64_t number) {
-  return words.small[static_cast<size_t>(number)];
-}
+  // The one of one hundred and one thousand.
+  void add_one() {
+    if (words_.is_english) {
+      writer_.add(writer_.is_empty() && writer_.has(say_a) ? "a" : words_.small[1]);
+    } else if (words_.may_say_one && writer_.has(say_one)) {
+      writer_.add(words_.small[1]);
+    }
+  }
 
-void add_below_hundred(const Words& words, int64_t number, std::string& text) {
-  if (number >= (words.own_teens ? 20 : 10)) {
-    add_word(text, words.tens[static_cast<size_t>(number / 10)]);
+  // What is below a hundred, behind hundreds or thousands.
+  void add_rest_of_hundreds(int64_t number) {
+    if (number > 0 && words_.is_english && writer_.has(say_and)) writer_.add("and");
+    add_below_hundred(number);
+  }
+
+  void add_below_hundred(int64_t number) {
+    if (number == 0) return;
+    if (number < (words_.is_english ? 20 : 10)) {
+      writer_.add(words_.small[static_cast<size_t>(number)]);
+      return;
+    }
+    writer_.add(words_.tens[static_cast<size_t>(number / 10)]);
     if (number % 10 == 0) return;
-    add_word(text, word_of(words, number % 10), words.own_teens ? '-' : ' ');
-  } else if (number > 0) {
-    add_word(text, word_of(words, number));
+    const std::string_view last = words_.small[static_cast<size_t>(number % 10)];
+    if (words_.is_english && writer_.has(hyphen)) {
+      writer_.add_behind("-", last);
+    } else {
+      writer_.add(last);
+    }
   }
-}
 
-void add_below_thousand(const Words& words, int64_t number, std::string& text) {
-  const int64_t hundreds = number / 100;
-  if (hundreds > 1 || (hundreds == 1 && words.one_is_said))
-    add_word(text, word_of(words, hundreds));
-  if (hundreds > 0) add_word(text, words.hundred);
-  add_below_hundred(words, number % 100, text);
-}
+  const NumberLexicon& words_;
+  Writer writer_;
+};
 
-std::string in_thousands(const Words& words, int64_t number) {
-  if (number == 0) return std::string(words.small[0]);
-  std::string text;
-  const int64_t thousands = number / 1000;
-  if (thousands > 1 || (thousands == 1 && words.one_is_said)) {
-    add_below_thousand(words, thousands, text);
-  }
-  if (thousands > 0) add_word(text, words.thousand);
-  add_below_thousand(words, number % 1000, text);
-  return text;
-}
-
-// Up to 9,999: digits with their places, one left out before a place.
-std::string korean_group(int64_t number) {
-  constexpr std::array<std::string_view, 10> kDigits = {"",   "일", "이", "삼", "사",
-                                                        "오", "육", "칠", "팔", "구"};
-  constexpr std::array<std::string_view, 3> kPlaces = {"천", "백", "십"};
-  std::string text;
+// Up to 9,999: digits with their places. What is before the ten thousand is one word.
+void add_korean_group(Writer& writer, int64_t number, bool is_one_word) {
+  bool is_first = true;
+  const auto add = [&](std::string_view digit, std::string_view place) {
+    const std::string text = std::string(digit).append(place);
+    if (is_first || !is_one_word) {
+      writer.add(text);
+    } else {
+      writer.add_behind("", text);
+    }
+    is_first = false;
+  };
   int64_t unit = 1000;
-  for (const std::string_view place : kPlaces) {
+  for (const std::string_view place : kKoreanPlaces) {
     const int64_t digit = number / unit % 10;
-    if (digit > 1) text += kDigits[static_cast<size_t>(digit)];
-    if (digit > 0) text += place;
     unit /= 10;
+    if (digit == 0) continue;
+    const bool is_said = digit > 1 || writer.has(say_one);
+    add(is_said ? kKoreanDigits[static_cast<size_t>(digit)] : "", place);
   }
-  return text.append(kDigits[static_cast<size_t>(number % 10)]);
+  if (number % 10 > 0) add(kKoreanDigits[static_cast<size_t>(number % 10)], "");
 }
 
-std::string in_korean(int64_t number) {
-  if (number == 0) return "영";
-  const int64_t myriads = number / 10000;
-  std::string text;
-  if (myriads > 1) text = korean_group(myriads);
-  if (myriads > 0) text += "만";
-  const std::string rest = korean_group(number % 10000);
-  if (!rest.empty()) add_word(text, rest);
-  return text;
+std::string in_korean(int64_t number, const NumberHabits& has) {
+  if (number == 0) return std::string(kKoreanZero);
+  Writer writer(has);
+  const int64_t ten_thousands = number / 10000;
+  if (ten_thousands > 1 || (ten_thousands == 1 && has(say_one)))
+    add_korean_group(writer, ten_thousands, true);
+  if (ten_thousands > 0) {
+    writer.add_behind("", kKoreanTenThousand);
+    writer.begin_group();
+  }
+  add_korean_group(writer, number % 10000, false);
+  return writer.take();
 }
 
 }  // namespace
@@ -121,22 +192,45 @@ std::string_view language_code(NumberLanguage language) {
   return kCodes[static_cast<size_t>(language)];
 }
 
-std::string number_words(int64_t number, NumberLanguage language) {
+std::span<const NumberForm> number_forms(NumberLanguage language) {
+  switch (language) {
+    case NumberLanguage::english:
+      return kEnglishForms;
+    case NumberLanguage::turkish:
+      return kTurkishForms;
+    case NumberLanguage::azerbaijani:
+      return kAzerbaijaniForms;
+    case NumberLanguage::korean:
+      return kKoreanForms;
+  }
+  return {};
+}
+
+std::string number_words(int64_t number, NumberLanguage language, const NumberHabits& has) {
   if (number < 0 || number > kLargestNumber) {
-    throw Error(ErrorKind::bad_input, "number words", "",
-                std::to_string(number) + " is not within 0 and " + std::to_string(kLargestNumber));
+    throw base::Error(
+        base::ErrorKind::bad_input, "number words", "",
+        std::to_string(number) + " is not within 0 and " + std::to_string(kLargestNumber));
   }
   switch (language) {
     case NumberLanguage::english:
-      return in_thousands(kEnglish, number);
+      return ThousandsWriter(kEnglishNumbers, has).write(number);
     case NumberLanguage::turkish:
-      return in_thousands(kTurkish, number);
+      return ThousandsWriter(kTurkishNumbers, has).write(number);
     case NumberLanguage::azerbaijani:
-      return in_thousands(kAzerbaijani, number);
+      return ThousandsWriter(kAzerbaijaniNumbers, has).write(number);
     case NumberLanguage::korean:
-      return in_korean(number);
+      return in_korean(number, has);
   }
   return {};
+}
+
+std::string number_words(int64_t number, const NumberForm& form) {
+  return number_words(number, form.language, [&](NumberHabit habit) { return form.has(habit); });
+}
+
+std::string number_words(int64_t number, NumberLanguage language) {
+  return number_words(number, number_forms(language).front());
 }
 
 }  // namespace headlight::data

@@ -70,7 +70,8 @@ class Evaluator {
     }
     Evaluation result;
     add_loss(*train::generated_task(*task, 1, 0, kHeldOutOfEvaluation), result, {0, 0});
-    result.exact_match = exact_match(threads_, model_, *task);
+    result.exact_match = exact_match(
+        threads_, model_, *task, {.scope = ExamScope::whole, .progress = progress_within({0, 1})});
     return result;
   }
 
@@ -149,6 +150,8 @@ io::Json::Object evaluation_json(const Evaluation& evaluation) {
   if (evaluation.chrf) facts.emplace_back("chrf", *evaluation.chrf);
   if (evaluation.exact_match) {
     for (auto& fact : exact_match_json(*evaluation.exact_match)) facts.push_back(std::move(fact));
+    io::Json::Array forms = exam_forms_json(*evaluation.exact_match);
+    if (!forms.empty()) facts.emplace_back("forms", std::move(forms));
   }
   return facts;
 }

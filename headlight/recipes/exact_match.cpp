@@ -1,32 +1,85 @@
 // Greedy outputs against what they should be.
 #include "headlight/recipes/exact_match.h"
 
+#include <algorithm>
+
 #include "headlight/infer/infer.h"
 
 namespace headlight::recipes {
+namespace {
+
+ExamCount count_right(autograd::Context& context, const models::Model& model,
+                      const data::PairSet& pairs) {
+  std::vector<std::vector<int64_t>> sources;
+  for (int64_t i = 0; i < pairs.size(); ++i) sources.push_back(pairs.source(i));
+  const auto outputs = infer::greedy_outputs(context, model, sources);
+  ExamCount count{.cases = pairs.size()};
+  for (int64_t i = 0; i < pairs.size(); ++i)
+    count.right += outputs[static_cast<size_t>(i)].ids == pairs.target(i);
+  return count;
+}
+
+ExamForm& form_of(std::vector<ExamForm>& forms, const data::TaskCases& cases,
+                  const text::Tokenizer& tokenizer) {
+  for (ExamForm& form : forms) {
+    if (form.kind == cases.kind && form.form == cases.form) return form;
+  }
+  const int64_t last = cases.pairs.size() - 1;
+  return forms.emplace_back(
+      ExamForm{cases.kind, cases.form, tokenizer.decode(cases.pairs.source(last))});
+}
+
+void add(const ExamCount& count, ExamCount& to) {
+  to.right += count.right;
+  to.cases += count.cases;
+}
+
+std::vector<data::ExamPart> exam_of(const data::GeneratedTask& task, ExamScope scope) {
+  constexpr int64_t kHeldOutOfExam = 1000;  // of each form
+  if (scope == ExamScope::whole) return task.exam(kHeldOutOfExam);
+  return {{"held_out", task.held_out(kHeldOutOfExam)}};
+}
+
+int64_t cases_of(const std::vector<data::ExamPart>& exam) {
+  int64_t count = 0;
+  for (const data::ExamPart& part : exam) {
+    for (const data::TaskCases& cases : part.forms) count += cases.pairs.size();
+  }
+  return count;
+}
+
+}  // namespace
 
 ExactMatch exact_match(base::ThreadPool& threads, const models::Model& model,
-                       const data::GeneratedTask& task) {
-  constexpr int64_t kCases = 1000;  // of each kind
+                       const data::GeneratedTask& task, const ExamOptions& options) {
   tensor::Arena arena;
   autograd::Context context{.threads = threads, .arena = arena};
-  int64_t right = 0, all = 0;
   ExactMatch result;
-  for (const data::HeldOutCases& cases : task.held_out(kCases)) {
-    std::vector<std::vector<int64_t>> sources;
-    for (int64_t i = 0; i < cases.pairs.size(); ++i) sources.push_back(cases.pairs.source(i));
-    const auto outputs = infer::greedy_outputs(context, model, sources);
-    int64_t here = 0;
-    for (int64_t i = 0; i < cases.pairs.size(); ++i)
-      here += outputs[static_cast<size_t>(i)].ids == cases.pairs.target(i);
-    right += here;
-    all += cases.pairs.size();
-    if (!cases.kind.empty()) {
-      result.kinds.emplace_back(
-          cases.kind, static_cast<double>(here) / static_cast<double>(cases.pairs.size()));
+  ExamCount all;
+  std::vector<std::pair<std::string, ExamCount>> kinds;
+  const std::vector<data::ExamPart> exam = exam_of(task, options.scope);
+  const int64_t asked = cases_of(exam);
+  int64_t done = 0;
+  for (const data::ExamPart& part : exam) {
+    for (const data::TaskCases& cases : part.forms) {
+      if (cases.pairs.size() == 0) continue;
+      const ExamCount count = count_right(context, model, cases.pairs);
+      done += count.cases;
+      if (options.progress)
+        options.progress(static_cast<double>(done) / static_cast<double>(asked));
+      if (!cases.form.empty())
+        form_of(result.forms, cases, task.tokenizer()).parts.emplace_back(part.name, count);
+      if (&part != &exam.front()) continue;
+      add(count, all);
+      if (kinds.empty() || kinds.back().first != cases.kind)
+        kinds.emplace_back(cases.kind, ExamCount{});
+      add(count, kinds.back().second);
     }
   }
-  result.all = static_cast<double>(right) / static_cast<double>(all);
+  result.all = all.share();
+  for (const auto& [kind, count] : kinds) {
+    if (!kind.empty()) result.kinds.emplace_back(kind, count.share());
+  }
   return result;
 }
 
@@ -34,6 +87,18 @@ io::Json::Object exact_match_json(const ExactMatch& result) {
   io::Json::Object facts{{"exact_match", result.all}};
   for (const auto& [kind, share] : result.kinds) facts.emplace_back("exact_match_" + kind, share);
   return facts;
+}
+
+io::Json::Array exam_forms_json(const ExactMatch& result) {
+  io::Json::Array forms;
+  for (const ExamForm& form : result.forms) {
+    io::Json::Object facts{{"language", form.kind}, {"form", form.form}, {"example", form.example}};
+    for (const auto& [part, count] : form.parts) {
+      facts.emplace_back(part, io::Json::Object{{"right", count.right}, {"cases", count.cases}});
+    }
+    forms.emplace_back(std::move(facts));
+  }
+  return forms;
 }
 
 }  // namespace headlight::recipes

@@ -23,6 +23,7 @@
 #include "headlight/recipes/model_information.h"
 #include "headlight/recipes/named_model.h"
 #include "headlight/recipes/task_models.h"
+#include "headlight/recipes/task_sources.h"
 #include "headlight/recipes/train_events.h"
 #include "headlight/recipes/train_keys.h"
 #include "headlight/recipes/train_run.h"

@@ -76,7 +76,7 @@ class ComposedTask : public Task {
 
 data::PairSet held_out_pairs(const data::GeneratedTask& task, int64_t count) {
   data::PairSet all(task.tokenizer().size(), task.tokenizer().size());
-  for (const data::HeldOutCases& cases : task.held_out(count)) {
+  for (const data::TaskCases& cases : task.held_out(count)) {
     for (int64_t i = 0; i < cases.pairs.size(); ++i)
       all.append(cases.pairs.source(i), cases.pairs.target(i));
   }

@@ -67,6 +67,29 @@ TEST(Embedded, numbers_reads_number_words_of_four_languages) {
   EXPECT_EQ(digits("dokuz yüz bin yedi"), "900007\n");
   EXPECT_EQ(digits("altmış üç min səkkiz yüz on"), "63810\n");
   EXPECT_EQ(digits("이백오"), "205\n");
+  EXPECT_EQ(digits("ten thousand"), "10000\n");
+  EXPECT_EQ(digits("on bin"), "10000\n");
+  EXPECT_EQ(digits("천"), "1000\n");
+  EXPECT_EQ(digits("One hundred and forty-two."), "142\n");
+  EXPECT_EQ(digits(" YÜZKIRKİKİ "), "142\n");
+}
+
+TEST(Embedded, numbers_says_what_is_no_number) {
+  const auto refused = [](const char* words, const std::string& part) {
+    expect_one_line(run_program({"translate", "numbers", "--text", words}), 3, part);
+  };
+  refused("hello",
+          R"(translate (--text, line 1): "hello" is no number from 0 to 999999 in English)");
+  refused("One  Million", R"("one million" is no number)");
+  refused("142", R"("142" is no number)");
+  EXPECT_EQ(run_program({"translate", "numbers", "--text", " "}).output, "\n");
+  const TemporaryFolder folder;
+  const ProgramRun lines = run_program(
+      {"translate", "numbers"}, {.input_path = folder.put("lines", "seven\n\nsix six\nten\n")});
+  EXPECT_EQ(lines.code, 3);
+  EXPECT_EQ(lines.output, "7\n\n") << "those before it have their answers";
+  EXPECT_NE(lines.errors.find("line 3): \"six six\" is no number"), lines.errors.npos)
+      << lines.errors;
 }
 
 TEST(Embedded, stories_goes_on_with_a_story) {

@@ -185,6 +185,150 @@ TEST(NumberWords, in_korean_are_grouped_by_ten_thousands) {
                                         {999999, "구십구만 구천구백구십구"}});
 }
 
+// In each form of the language, in the order of number_forms().
+template <size_t kCount>
+void expect_forms(NumberLanguage language, int64_t number, const char* const (&expected)[kCount]) {
+  const std::span<const NumberForm> forms = number_forms(language);
+  ASSERT_EQ(forms.size(), kCount);
+  for (size_t i = 0; i < kCount; ++i)
+    EXPECT_EQ(number_words(number, forms[i]), expected[i]) << forms[i].name;
+}
+
+TEST(NumberForms, in_english_differ_in_hyphens_and_a_and_hundreds) {
+  using enum NumberLanguage;
+  expect_forms(
+      english, 21,
+      {"twenty-one", "twenty-one", "twenty one", "twenty one", "twenty-one", "twenty-one"});
+  expect_forms(
+      english, 100,
+      {"one hundred", "one hundred", "one hundred", "one hundred", "a hundred", "one hundred"});
+  expect_forms(
+      english, 123,
+      {"one hundred twenty-three", "one hundred and twenty-three", "one hundred twenty three",
+       "one hundred and twenty three", "a hundred and twenty-three", "one hundred twenty-three"});
+  expect_forms(english, 1001,
+               {"one thousand one", "one thousand and one", "one thousand one",
+                "one thousand and one", "a thousand and one", "one thousand one"});
+  expect_forms(english, 1234,
+               {"one thousand two hundred thirty-four", "one thousand two hundred and thirty-four",
+                "one thousand two hundred thirty four", "one thousand two hundred and thirty four",
+                "a thousand two hundred and thirty-four", "twelve hundred thirty-four"});
+  expect_forms(english, 2000,
+               {"two thousand", "two thousand", "two thousand", "two thousand", "two thousand",
+                "two thousand"});
+  expect_forms(english, 101100,
+               {"one hundred one thousand one hundred", "one hundred and one thousand one hundred",
+                "one hundred one thousand one hundred", "one hundred and one thousand one hundred",
+                "a hundred and one thousand one hundred", "one hundred one thousand one hundred"});
+}
+
+TEST(NumberForms, in_turkish_are_apart_joined_or_grouped) {
+  using enum NumberLanguage;
+  expect_forms(turkish, 10, {"on", "on", "on"});
+  expect_forms(turkish, 123, {"yüz yirmi üç", "yüzyirmiüç", "yüzyirmiüç"});
+  expect_forms(turkish, 1000, {"bin", "bin", "bin"});
+  expect_forms(turkish, 345678,
+               {"üç yüz kırk beş bin altı yüz yetmiş sekiz", "üçyüzkırkbeşbinaltıyüzyetmişsekiz",
+                "üçyüzkırkbeşbin altıyüzyetmişsekiz"});
+}
+
+TEST(NumberForms, in_azerbaijani_are_apart_or_joined_and_may_say_one) {
+  using enum NumberLanguage;
+  expect_forms(azerbaijani, 100, {"yüz", "yüz", "bir yüz"});
+  expect_forms(azerbaijani, 1100, {"min yüz", "minyüz", "bir min bir yüz"});
+  expect_forms(azerbaijani, 121000,
+               {"yüz iyirmi bir min", "yüziyirmibirmin", "bir yüz iyirmi bir min"});
+}
+
+TEST(NumberForms, in_korean_differ_in_spaces_and_may_say_one) {
+  using enum NumberLanguage;
+  expect_forms(korean, 10000, {"만", "만", "만", "일만", "일만"});
+  expect_forms(korean, 11, {"십일", "십일", "십 일", "일십일", "일십일"});
+  expect_forms(korean, 12300,
+               {"만 이천삼백", "만이천삼백", "만 이천 삼백", "일만 이천삼백", "일만이천삼백"});
+  expect_forms(korean, 111111,
+               {"십일만 천백십일", "십일만천백십일", "십일만 천 백 십 일",
+                "일십일만 일천일백일십일", "일십일만일천일백일십일"});
+  expect_forms(korean, 345678,
+               {"삼십사만 오천육백칠십팔", "삼십사만오천육백칠십팔", "삼십사만 오천 육백 칠십 팔",
+                "삼십사만 오천육백칠십팔", "삼십사만오천육백칠십팔"});
+}
+
+TEST(NumberForms, are_read_back_below_100000_and_in_samples_above) {
+  for (const NumberLanguage language : kNumberLanguages) {
+    for (const NumberForm& form : number_forms(language)) {
+      for (int64_t number = 0; number <= kLargestNumber; number += number < 100000 ? 1 : 89) {
+        const std::string words = number_words(number, form);
+        ASSERT_EQ(read_number_words(words), number) << words;
+      }
+      ASSERT_EQ(read_number_words(number_words(kLargestNumber, form)), kLargestNumber);
+    }
+  }
+}
+
+TEST(NumberForms, are_read_when_they_are_mixed) {
+  for (const NumberLanguage language : kNumberLanguages) {
+    const std::span<const NumberForm> forms = number_forms(language);
+    for (int64_t number = 0; number <= kLargestNumber; number += number < 3000 ? 1 : 331) {
+      const base::Random random(static_cast<uint64_t>(number));
+      uint64_t next = 0;
+      const std::string words = number_words(number, language, [&](NumberHabit habit) {
+        return forms[random.below(next++, forms.size())].has(habit);
+      });
+      ASSERT_EQ(read_number_words(words), number) << words;
+    }
+  }
+}
+
+TEST(NumberWords, that_nobody_writes_are_not_read) {
+  for (const char* words : {"",
+                            " ",
+                            "-",
+                            "hello",
+                            "and",
+                            "a",
+                            "a one",
+                            "one a",
+                            "hundred",
+                            "thousand",
+                            "one one",
+                            "one hundred and",
+                            "and one",
+                            "one thousand and one hundred",
+                            "zero one",
+                            "twenty-eleven",
+                            "twenty hundred",
+                            "ten hundred",
+                            "one thousand thousand",
+                            "one million",
+                            "twentyone",
+                            "one hundred two hundred",
+                            "one  two",
+                            "one ",
+                            "bir bin",
+                            "bin bin",
+                            "on on",
+                            "yüz on on",
+                            "iki sıfır",
+                            "yi rmi",
+                            "on-bir",
+                            "min yüz yüz",
+                            "만만",
+                            "백만",
+                            "일일",
+                            "삼 천",
+                            "십 일만",
+                            "영일",
+                            "만 ",
+                            " 만",
+                            "천만",
+                            "1",
+                            "42",
+                            "one hundred 42"}) {
+    EXPECT_EQ(read_number_words(words), std::nullopt) << words;
+  }
+}
+
 TEST(NumberWords, of_different_numbers_differ_and_are_nfc) {
   for (const NumberLanguage language : kNumberLanguages) {
     std::set<std::string> seen;

@@ -15,15 +15,28 @@ TEST_F(AnEvaluation, of_numbers_counts_each_language) {
   const LoadedModel numbers = load_named_model(files_, "numbers");
   EXPECT_EQ(evaluation_task(numbers), "translate") << "what it is for, when nobody says";
   const auto task = data::generated_task("numbers");
-  const ExactMatch result = exact_match(threads_, *numbers.model, *task);
+  double reached = 0;
+  const ExactMatch result =
+      exact_match(threads_, *numbers.model, *task, {.progress = [&](double share) {
+                    EXPECT_GT(share, reached);
+                    reached = share;
+                  }});
+  EXPECT_EQ(reached, 1);
   ASSERT_EQ(result.kinds.size(), 4u);
   EXPECT_GT(result.all, 0.99);
   double sum = 0;
   for (const auto& [kind, share] : result.kinds) sum += share / 4;
-  EXPECT_NEAR(result.all, sum, 1e-3);
+  EXPECT_NEAR(result.all, sum, 2e-3);
   const io::Json::Object facts = exact_match_json(result);
   EXPECT_EQ(facts.front().first, "exact_match");
   EXPECT_EQ(facts[1].first, "exact_match_" + result.kinds.front().first);
+  ASSERT_EQ(result.forms.size(), 17u);
+  const io::Json::Array forms = exam_forms_json(result);
+  EXPECT_EQ(*forms[0].find("language")->text(), "en");
+  EXPECT_EQ(*forms[0].find("form")->text(), "hyphens");
+  EXPECT_EQ(*forms[0].find("held_out")->find("cases")->integer(), 1000);
+  EXPECT_TRUE(data::read_number_words(*forms[0].find("example")->text()));
+  EXPECT_EQ(forms[0].find("tried"), nullptr) << "only held-out cases were asked for";
 }
 
 TEST_F(AnEvaluation, of_pairs_has_scores_of_the_translations) {
