@@ -135,7 +135,7 @@ constexpr Values kGpt2[] = {{"task", "lm"},
 constexpr Values kNumbers[] = {
     {"task", "numbers"},   {"n-layer", "3"},         {"n-head", "8"},
     {"n-embd", "64"},      {"d-ff", "256"},          {"batch-size", "128"},
-    {"max-iters", "3500"}, {"eval-interval", "500"}, {"learning-rate", "3e-3"},
+    {"max-iters", "5000"}, {"eval-interval", "500"}, {"learning-rate", "3e-3"},
     {"min-lr", "1e-5"},    {"warmup-iters", "300"}};
 
 constexpr Preset kPresetTable[] = {{"tiny", kTiny},
