@@ -33,10 +33,23 @@ Format format_of(const std::string& path) {
               "its ending is none of .npy, .safetensors, .json and .csv");
 }
 
+// What is about to be held, `copies` times.
+void check_array_memory(base::FileSystem& files, const StoredArray& array, int copies,
+                        const std::string& path) {
+  const double bytes = static_cast<double>(array.shape.elements()) *
+                       static_cast<double>(tensor::size_of(dtype_of(array.element)));
+  base::check_memory(files, copies * bytes, "array " + array.shape.text(), path);
+}
+
 Tensor read_safetensors(base::FileSystem& files, const ArrayPlace& place) {
   const Safetensors tensors = open_safetensors(files, place.path);
+  const bool is_only = place.name.empty() && tensors.entries().size() == 1;
+  const Safetensors::Entry* entry = is_only ? &tensors.entries().front() : tensors.find(place.name);
+  if (entry != nullptr) {
+    check_array_memory(files, entry->array, 1, place.path);
+    return tensors.load(*entry);
+  }
   if (!place.name.empty()) return tensors.load(place.name);
-  if (tensors.entries().size() == 1) return tensors.load(tensors.entries().front());
   throw Error(ErrorKind::bad_input, "safetensors", place.path,
               tensors.names_text() + "; pick one with " + std::string(kSafetensors) + ":NAME");
 }
@@ -59,7 +72,13 @@ Tensor read_array(base::FileSystem& files, const std::string& place) {
   const Format format = format_of(parts.path);
   if (format == Format::safetensors) return read_safetensors(files, parts);
   const std::unique_ptr<base::Input> input = base::open_input(files, parts.path);
-  if (format == Format::npy) return read_npy(*input);
+  if (format == Format::npy) {
+    const NpyArray npy = open_npy(*input);
+    check_array_memory(files, npy.array, npy.is_fortran_order ? 2 : 1, parts.path);
+    return load_npy(*input, npy);
+  }
+  // As text, and as numbers of hardly less.
+  base::check_memory(files, 2.0 * static_cast<double>(input->size()), "array", parts.path);
   return format == Format::json ? read_json_array(*input) : read_csv(*input);
 }
 

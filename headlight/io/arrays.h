@@ -21,7 +21,8 @@ bool is_array_place(const std::string& place);
 
 // The array as the file has it: float32 (float64 is rounded to it), float16 or bfloat16 as storage,
 // int64 (from any integers), or bool. A .safetensors file of one tensor needs no name. .json and
-// .csv are int64 where all numbers are integers.
+// .csv are int64 where all numbers are integers. Throws Error(out_of_memory) before anything is
+// read when the array would not fit into what is free.
 tensor::Tensor read_array(base::FileSystem& files, const std::string& place);
 
 // Writes the array; in .safetensors it is called `array` unless the place names it. .npy has no

@@ -78,8 +78,10 @@ class Reader {
     } else if (const auto real = parse_float32(text)) {
       numbers_.add(*real);
     } else {
-      refuse("line " + std::to_string(lines_) + ", column " + std::to_string(column) + ": " +
-             in_quotes(text) +
+      const std::string place =
+          "line " + std::to_string(lines_) + ", column " + std::to_string(column) + ": ";
+      if (parse_number<double>(text)) refuse(place + in_quotes(text) + " is beyond float32");
+      refuse(place + in_quotes(text) +
              " is no number (a line of titles is not read; columns are separated by comma, "
              "semicolon or tab)");
     }

@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "headlight/io/numbers.h"
+
 namespace headlight::io {
 namespace {
 
@@ -63,6 +65,13 @@ template <class To, class From>
 To converted(From value, const Input& input, std::string_view what, int64_t index) {
   if constexpr (std::is_same_v<To, bool>) {
     if (value > 1) refuse(input, what, index, value, "a bool is 0 or 1");
+  }
+  if constexpr (std::is_same_v<From, double>) {
+    if (is_beyond_float32(value)) {
+      throw Error(ErrorKind::bad_input, what, input.name(),
+                  "element " + std::to_string(index) + " is " + number_text(value) +
+                      ", beyond float32, in which numbers are computed (up to 3.4e38)");
+    }
   }
   if constexpr (std::is_same_v<From, uint64_t>) {
     if (value > std::numeric_limits<int64_t>::max()) {

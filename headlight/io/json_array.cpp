@@ -40,6 +40,8 @@ class ArrayEvents : public JsonEvents {
     numbers_.add(value);
   }
   void real(std::string_view number) override {
+    const auto wide = parse_number<double>(number);
+    if (wide && is_beyond_float32(*wide)) refuse(std::string(number) + " is beyond float32");
     leaf(Kind::number);
     numbers_.add(parse_float32(number).value_or(0.0f));  // too small even for a float64
   }

@@ -154,7 +154,7 @@ std::string tuple_text(const Shape& shape) {
 
 }  // namespace
 
-Tensor read_npy(const Input& input) {
+NpyArray open_npy(const Input& input) {
   StoredArray array;
   const std::string text = read_header(input, array.offset);
   const NpyHeader header = parse_npy_header(text, input.name());
@@ -165,10 +165,15 @@ Tensor read_npy(const Input& input) {
     refuse(input, error.what());
   }
   check_size(input, array);
-  const Tensor data = load(input, array, "npy");
-  return header.is_fortran_order && array.shape.rank() > 1 ? from_fortran_order(data, array.shape)
-                                                           : data;
+  return {array, header.is_fortran_order && array.shape.rank() > 1};
 }
+
+Tensor load_npy(const Input& input, const NpyArray& npy) {
+  const Tensor data = load(input, npy.array, "npy");
+  return npy.is_fortran_order ? from_fortran_order(data, npy.array.shape) : data;
+}
+
+Tensor read_npy(const Input& input) { return load_npy(input, open_npy(input)); }
 
 void write_npy(base::Output& output, const Tensor& array) {
   const Tensor data = (array.dtype() == DType::bf16 ? as_float32(array) : array).contiguous();

@@ -2,6 +2,7 @@
 #include "headlight/io/numbers.h"
 
 #include <array>
+#include <cmath>
 
 namespace headlight::io {
 namespace {
@@ -28,7 +29,13 @@ std::optional<float> parse_float32(std::string_view text) {
   // Directly where possible: by way of float64 it would be rounded twice.
   if (const auto value = parse_number<float>(text)) return value;
   const auto value = parse_number<double>(text);
-  return value ? std::optional<float>(static_cast<float>(*value)) : std::nullopt;
+  if (!value || is_beyond_float32(*value)) return std::nullopt;
+  return static_cast<float>(*value);
+}
+
+bool is_beyond_float32(double value) {
+  // What is nearer to 2^128 than to the largest float32 is rounded to infinity.
+  return std::isfinite(value) && std::abs(value) >= 0x1.ffffffp127;
 }
 
 }  // namespace headlight::io

@@ -26,8 +26,11 @@ std::optional<T> parse_number(std::string_view text) {
   return value;
 }
 
-// The same as a float32, beyond whose range a number becomes infinite or zero, as a float64 does
-// when it is rounded.
+// Whether a finite number is none any more once it is rounded to float32.
+bool is_beyond_float32(double value);
+
+// The same as a float32, in which the smallest numbers become zero. A number beyond float32's range
+// is nothing.
 std::optional<float> parse_float32(std::string_view text);
 
 }  // namespace headlight::io

@@ -139,6 +139,25 @@ Tensor Safetensors::load(const Entry& entry) const {
   return io::load(*inputs_[entry.file], entry.array, "safetensors");
 }
 
+bool Safetensors::same_numbers(const Entry& a, const Entry& b) const {
+  constexpr int64_t kPiece = int64_t{1} << 18;  // elements
+  if (a.array.shape != b.array.shape) return false;
+  const auto piece_of = [this](const Entry& entry, int64_t begin, int64_t count) {
+    StoredArray piece = entry.array;
+    piece.shape = {count};
+    piece.offset += static_cast<uint64_t>(begin) * size_of(piece.element);
+    return tensor::to_float32(io::load(*inputs_[entry.file], piece, "safetensors"));
+  };
+  const int64_t elements = a.array.shape.elements();
+  for (int64_t begin = 0; begin < elements; begin += kPiece) {
+    const int64_t count = std::min(kPiece, elements - begin);
+    const Tensor first = piece_of(a, begin, count);
+    const Tensor second = piece_of(b, begin, count);
+    if (std::memcmp(first.raw(), second.raw(), first.bytes()) != 0) return false;
+  }
+  return true;
+}
+
 Tensor Safetensors::load(std::string_view name) const {
   if (const Entry* entry = find(name)) return load(*entry);
   refuse_file(inputs_.empty() ? "" : inputs_.front()->name(),

@@ -43,6 +43,8 @@ class Safetensors {
   // Float64 is rounded to float32, integers become int64, float16 and bfloat16 stay as storage.
   tensor::Tensor load(const Entry& entry) const;
   tensor::Tensor load(std::string_view name) const;  // an Error when there is none
+  // Whether two tensors have one shape and, as float32, the same bits. Both are read in pieces.
+  bool same_numbers(const Entry& a, const Entry& b) const;
 
  private:
   std::vector<std::shared_ptr<const base::Input>> inputs_;

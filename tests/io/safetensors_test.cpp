@@ -94,7 +94,10 @@ TEST(Safetensors, are_written_with_wide_elements_first_and_aligned) {
 }
 
 TEST(Safetensors, convert_other_numbers_while_they_are_read) {
-  EXPECT_EQ(values_of(load_one("F64", 2, bytes_of(0.5, -1e300))), (Values{0.5, -INFINITY}));
+  EXPECT_EQ(values_of(load_one("F64", 2, bytes_of(0.5, -double{INFINITY}))),
+            (Values{0.5, -INFINITY}));
+  expect_refused(error_of([] { load_one("F64", 2, bytes_of(0.5, -1e300)); }), "safetensors",
+                 "element 1 is -1e+300, beyond float32");
   EXPECT_EQ(values_of(load_one("I32", 2, bytes_of(int32_t{-5}, INT32_MAX))),
             (Values{-5, INT32_MAX}));
   EXPECT_EQ(values_of(load_one("I16", 2, bytes_of(int16_t{-5}, int16_t{300}))), (Values{-5, 300}));

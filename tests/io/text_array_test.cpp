@@ -40,8 +40,13 @@ TEST(JsonArray, rounds_each_number_once) {
   // Halfway between two float32 but for the last digit: by way of float64 it would be rounded to
   // even, downwards.
   EXPECT_EQ(read_json("[1.00000005960464477540]").data<float>()[0], 0x1.000002p0f);
-  EXPECT_EQ(values_of(read_json("[1e300, -1e300, 1e-300, 1e-999]")),
-            (Values{INFINITY, -INFINITY, 0, 0}));
+  EXPECT_EQ(values_of(read_json("[1e-300, 1e-999]")), (Values{0, 0}));
+}
+
+TEST(JsonArray, refuses_numbers_beyond_float32) {
+  expect_refused(error_of([] { read_json("[3.4028234e38, 1e300]"); }), "json",
+                 "[1]: 1e300 is beyond float32");
+  expect_refused(error_of([] { read_json("[[-3.4028236e38]]"); }), "json", "is beyond float32");
 }
 
 class BadJsonArray : public testing::TestWithParam<BadFile> {};
@@ -82,11 +87,15 @@ TEST(Csv, may_have_spaces_a_byte_order_mark_and_line_ends_of_windows) {
 }
 
 TEST(Csv, holds_numbers_that_are_not_finite) {
-  const Tensor table = read_table("inf,-inf,nan,1e300\n");
+  const Tensor table = read_table("inf,-inf,nan\n");
   EXPECT_EQ(table.data<float>()[0], INFINITY);
   EXPECT_EQ(table.data<float>()[1], -INFINITY);
   EXPECT_TRUE(std::isnan(table.data<float>()[2]));
-  EXPECT_EQ(table.data<float>()[3], INFINITY);
+}
+
+TEST(Csv, refuses_numbers_beyond_float32) {
+  expect_refused(error_of([] { read_table("1,1e300\n"); }), "csv",
+                 "line 1, column 2: \"1e300\" is beyond float32");
 }
 
 TEST(Csv, of_integers_is_int64) {
