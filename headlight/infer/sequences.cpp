@@ -151,7 +151,9 @@ Ending checked_ending(const Model& model, const Ending& ending) {
   }
   if (checked.stop_ids) return checked;
   checked.stop_ids.emplace();
-  if (model.special_ids().end) checked.stop_ids->push_back(*model.special_ids().end);
+  const models::SpecialIds& ids = model.special_ids();
+  if (ids.end) checked.stop_ids->push_back(*ids.end);
+  checked.stop_ids->insert(checked.stop_ids->end(), ids.other_ends.begin(), ids.other_ends.end());
   if (tokenizer != nullptr && tokenizer->special().eos) {
     checked.stop_ids->push_back(*tokenizer->special().eos);
   }

@@ -38,13 +38,17 @@ struct ModelPlan {
   int64_t tables = 0;       // computed when it is made, e.g. sinusoidal positions
   int64_t activations = 0;  // what a training step holds at least for each token of its batch
   std::function<std::unique_ptr<Model>()> make;
+  // The plan in which one of the model's tied copies (Model::tied_copies) has numbers of its own;
+  // null, or a plan that makes nothing: there is none.
+  std::function<ModelPlan(const std::string& copy)> untied = {};
 };
 
 struct Architecture {
   std::string_view model_type;     // of a folder's config.json; outlives the architecture
   Capabilities capabilities = {};  // of its models at best; a folder may hold less
-  // A folder's model, from its configuration (`path` is for errors) and from what the tensors show
-  // where the configuration leaves it open. Throws Error(bad_input) with the key at fault.
+  // A folder's model, from its configuration (`path` is for errors) and from what the headers of
+  // the tensors show where the configuration leaves it open; no numbers are read. Throws
+  // Error(bad_input) with the key at fault.
   ModelPlan (*read)(const io::Json& config, const std::string& path,
                     const io::Safetensors& tensors) = nullptr;
   // Today's name of a tensor that a folder holds under an earlier one; null: names are as they are.

@@ -12,6 +12,10 @@ namespace {
 
 using tensor::DType;
 
+constexpr const char* kHeadBias = "cls.predictions.bias";
+constexpr const char* kDecoderBias = "cls.predictions.decoder.bias";
+constexpr const char* kDecoderWeight = "cls.predictions.decoder.weight";
+
 [[noreturn]] void refuse_bert(const char* where, const std::string& why) {
   base::refuse(Bert::kType, where, why);
 }
@@ -47,6 +51,16 @@ nn::TransformerStack layers_of(const BertConfig& config) {
   return {std::move(blocks), std::nullopt, "encoder"};
 }
 
+nn::OutputLayer output_of(const BertConfig& config, const nn::ParameterHandle& table) {
+  const nn::ParameterHandle weight =
+      config.tied_head ? table
+                       : std::make_shared<nn::Parameter>(
+                             kDecoderWeight, tensor::Shape{config.vocab_size, config.hidden_size});
+  return nn::OutputLayer(
+      weight, std::make_shared<nn::Parameter>(config.decoder_bias ? kDecoderBias : kHeadBias,
+                                              Tensor::zeros(DType::f32, {config.vocab_size})));
+}
+
 nn::NormOptions norm_options(const BertConfig& config, std::string place) {
   return {.width = config.hidden_size, .epsilon = config.layer_norm_eps, .place = std::move(place)};
 }
@@ -76,10 +90,7 @@ Bert::Bert(const BertConfig& config)
       .transform = nn::Linear(name + "transform.dense",
                               {.inputs = width, .outputs = width, .activation = config.activation}),
       .norm = nn::Norm(name + "transform.LayerNorm", norm_options(config, "prediction.norm")),
-      .output =
-          nn::OutputLayer(embedding_.parameters().front(),
-                          std::make_shared<nn::Parameter>(
-                              name + "bias", Tensor::zeros(DType::f32, {config.vocab_size})))});
+      .output = output_of(config, embedding_.parameters().front())});
 }
 
 int64_t parameter_count(const BertConfig& config) {
@@ -91,7 +102,8 @@ int64_t parameter_count(const BertConfig& config) {
       2 * width * config.intermediate_size + config.intermediate_size + width;
   const int64_t layer = 4 * square + feed_forward + 2 * norm;
   return rows * width + norm + config.num_hidden_layers * layer + (config.pooler ? square : 0) +
-         (config.masked_words ? square + norm + config.vocab_size : 0);
+         (config.masked_words ? square + norm + config.vocab_size : 0) +
+         (config.masked_words && !config.tied_head ? config.vocab_size * width : 0);
 }
 
 nn::Parameters Bert::parameters() const {
@@ -106,10 +118,31 @@ nn::Parameters Bert::parameters() const {
                               pooler_ ? pooler_->parameters() : nn::Parameters(), head});
 }
 
-// Buffers, copies of tied tensors, and the head for the next sentence, which is not computed here.
-bool Bert::ignores(const std::string& name, const Tensor& /*tensor*/) const {
-  return name.ends_with("embeddings.position_ids") || name.starts_with("cls.seq_relationship.") ||
-         name == "cls.predictions.decoder.weight" || name == "cls.predictions.decoder.bias";
+nn::StateDict Bert::state() const {
+  nn::StateDict state = Model::state();
+  if (masked_words_ && !config_.tied_head) {
+    const Tensor bias = state.at(config_.decoder_bias ? kDecoderBias : kHeadBias);
+    state[kHeadBias] = bias;
+    state[kDecoderBias] = bias;
+  }
+  return state;
+}
+
+std::vector<Model::TiedCopy> Bert::tied_copies() const {
+  std::vector<TiedCopy> copies;
+  if (!masked_words_) return copies;
+  if (config_.tied_head) {
+    copies.push_back({.name = kDecoderWeight, .original = embedding_.parameters().front()->name()});
+  }
+  if (!config_.decoder_bias) copies.push_back({.name = kDecoderBias, .original = kHeadBias});
+  return copies;
+}
+
+// Buffers, the head for the next sentence, which is not computed here, and a bias that another one
+// stands for.
+bool Bert::ignores(const std::string& name, const nn::StoredTensor& /*tensor*/) const {
+  return name == config_.prefix + "embeddings.position_ids" ||
+         name.starts_with("cls.seq_relationship.") || (config_.decoder_bias && name == kHeadBias);
 }
 
 void Bert::draw(uint64_t seed) {

@@ -20,7 +20,12 @@ struct BertConfig {
   float layer_norm_eps = 1e-12F;
   float dropout = 0;
   bool pooler = true;
-  bool masked_words = true;  // the head that predicts words; its weight is the embedding table
+  bool masked_words = true;  // the head that predicts words
+  bool tied_head = true;     // its weight is the embedding table
+  // The head's bias is called cls.predictions.decoder.bias, not cls.predictions.bias: others
+  // compute with it where both are there and differ, and it is the only one that counts without a
+  // tie.
+  bool decoder_bias = false;
   SpecialIds special_ids = {};
   std::string prefix = "bert.";  // of all names but the head's
 };
@@ -46,6 +51,8 @@ class Bert : public Model {
   const SpecialIds& special_ids() const override { return config_.special_ids; }
 
   nn::Parameters parameters() const override;
+  nn::StateDict state() const override;  // an untied head's bias under both of its names
+  std::vector<TiedCopy> tied_copies() const override;
   void draw(uint64_t seed) override;
   std::vector<nn::MultiHeadAttention*> attentions() override;
   Parts parts() const override;
@@ -66,7 +73,7 @@ class Bert : public Model {
   Tensor pooled(Context& context, const Value& output) const;
 
  private:
-  bool ignores(const std::string& name, const Tensor& tensor) const override;
+  bool ignores(const std::string& name, const nn::StoredTensor& tensor) const override;
 
   // dense, activation and norm before the words' output layer
   struct MaskedWords {

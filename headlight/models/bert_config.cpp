@@ -10,7 +10,14 @@ ModelPlan plan_of(const BertConfig& config) {
   return {.parameters = parameter_count(config),
           .activations = config.num_hidden_layers *
                          kept_of_layer(config.hidden_size, config.intermediate_size),
-          .make = [config] { return std::make_unique<Bert>(config); }};
+          .make = [config] { return std::make_unique<Bert>(config); },
+          .untied =
+              [config](const std::string& copy) {
+                BertConfig untied = config;
+                untied.tied_head = config.tied_head && !copy.ends_with("weight");
+                untied.decoder_bias = config.decoder_bias || copy.ends_with("bias");
+                return plan_of(untied);
+              }};
 }
 
 // Folders have names with the prefix or without, and the parts that they were trained for.
@@ -19,6 +26,8 @@ ModelPlan read_bert(const io::Json& json, const std::string& path, const io::Saf
   if (!any_starts_with(tensors, config.prefix)) config.prefix.clear();
   config.pooler = tensors.find(config.prefix + "pooler.dense.weight") != nullptr;
   config.masked_words = tensors.find("cls.predictions.transform.dense.weight") != nullptr;
+  const bool has_both = tensors.find("cls.predictions.bias") != nullptr && config.tied_head;
+  config.decoder_bias = tensors.find("cls.predictions.decoder.bias") != nullptr && !has_both;
   return plan_of(config);
 }
 
@@ -66,7 +75,15 @@ BertConfig Bert::read_config(const io::Json& json, const std::string& path) {
   reader.check_heads("num_attention_heads", config.num_attention_heads, config.hidden_size);
   reader.require("position_embedding_type", "absolute");
   reader.require("is_decoder", false);
-  reader.require("tie_word_embeddings", true);
+  reader.require_same("num_attention_heads", "n_head");
+  reader.require_same("num_hidden_layers", "n_layer");
+  reader.require_same("hidden_size", "n_embd");
+  reader.require_same("intermediate_size", "n_inner");
+  reader.require_same("max_position_embeddings", "n_positions");
+  reader.require_same("layer_norm_eps", "layer_norm_epsilon");
+  reader.require_same("hidden_act", "activation_function");
+  refuse_foreign_settings(reader);
+  config.tied_head = reader.boolean("tie_word_embeddings", true);
   return config;
 }
 
@@ -88,6 +105,7 @@ io::Json Bert::config() const {
       {"layer_norm_eps", short_number(config_.layer_norm_eps)},
       {"hidden_dropout_prob", short_number(config_.dropout)},
       {"attention_probs_dropout_prob", short_number(config_.dropout)}};
+  if (!config_.tied_head) config.emplace_back("tie_word_embeddings", false);
   write_special_ids(config, config_.special_ids);
   return config;
 }

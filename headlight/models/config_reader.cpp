@@ -124,9 +124,13 @@ Activation ConfigReader::activation(std::string_view key, Activation otherwise) 
 std::optional<int64_t> ConfigReader::id(std::string_view key, int64_t vocab_size,
                                         OutsideIds outside) const {
   const io::Json* value = find(key);
-  if (value == nullptr) return std::nullopt;
-  const auto integer = value->integer();
-  if (!integer) refuse(key, "is " + shown(*value) + ", a whole number is needed");
+  return value == nullptr ? std::nullopt : id_of(key, *value, vocab_size, outside);
+}
+
+std::optional<int64_t> ConfigReader::id_of(std::string_view key, const io::Json& value,
+                                           int64_t vocab_size, OutsideIds outside) const {
+  const auto integer = value.integer();
+  if (!integer) refuse(key, "is " + shown(value) + ", a whole number is needed");
   if (*integer < 0 || *integer >= vocab_size) {
     if (outside == OutsideIds::none) return std::nullopt;
     refuse(key, "is " + std::to_string(*integer) + ", the vocabulary has ids 0 to " +
@@ -136,10 +140,20 @@ std::optional<int64_t> ConfigReader::id(std::string_view key, int64_t vocab_size
 }
 
 SpecialIds ConfigReader::special_ids(int64_t vocab_size, OutsideIds outside) const {
-  return {.padding = id("pad_token_id", vocab_size, outside),
-          .begin = id("bos_token_id", vocab_size, outside),
-          .end = id("eos_token_id", vocab_size, outside),
-          .decoder_start = id("decoder_start_token_id", vocab_size, outside)};
+  SpecialIds ids{.padding = id("pad_token_id", vocab_size, outside),
+                 .begin = id("bos_token_id", vocab_size, outside),
+                 .decoder_start = id("decoder_start_token_id", vocab_size, outside)};
+  const io::Json* ends = find("eos_token_id");
+  if (ends == nullptr || ends->array() == nullptr) {
+    ids.end = id("eos_token_id", vocab_size, outside);
+    return ids;
+  }
+  for (const io::Json& value : *ends->array()) {
+    const std::optional<int64_t> end = id_of("eos_token_id", value, vocab_size, outside);
+    if (end && ids.end) ids.other_ends.push_back(*end);
+    if (!ids.end) ids.end = end;
+  }
+  return ids;
 }
 
 void ConfigReader::require(std::string_view key, const io::Json& value) const {
@@ -148,9 +162,45 @@ void ConfigReader::require(std::string_view key, const io::Json& value) const {
   refuse(key, "is " + shown(*given) + ", only " + shown(value) + " is supported");
 }
 
+void ConfigReader::refuse_if_set(std::string_view key, const std::string& what) const {
+  const io::Json* given = find(key);
+  if (given == nullptr || *given == io::Json(false)) return;
+  if (given->object() != nullptr && given->object()->empty()) return;
+  if (given->array() != nullptr && given->array()->empty()) return;
+  refuse(key, "is " + shown(*given) + ": " + what);
+}
+
+void ConfigReader::require_same(std::string_view key, std::string_view other) const {
+  const io::Json* one = find(key);
+  const io::Json* two = find(other);
+  if (one == nullptr || two == nullptr || *one == *two) return;
+  if (one->number() && two->number() && *one->number() == *two->number()) return;
+  refuse(key, "is " + shown(*one) + ", and " + std::string(other) + ", another name of it, is " +
+                  shown(*two) + "; leave one of them out");
+}
+
+std::string_view ConfigReader::spelling(std::string_view key, std::string_view other) const {
+  require_same(key, other);
+  return find(key) == nullptr && find(other) != nullptr ? other : key;
+}
+
 void ConfigReader::check_heads(std::string_view key, int64_t heads, int64_t width) const {
   if (width % heads == 0) return;
   refuse(key, std::to_string(heads) + " heads do not divide the width " + std::to_string(width));
+}
+
+void refuse_quantized(const ConfigReader& reader) {
+  reader.refuse_if_set("quantization_config",
+                       "quantized weights are not read; take the folder in float32, float16 or "
+                       "bfloat16");
+}
+
+void refuse_foreign_settings(const ConfigReader& reader) {
+  refuse_quantized(reader);
+  reader.refuse_if_set("pruned_heads",
+                       "heads that are missing are not read; take the model with all its heads");
+  reader.refuse_if_set("is_encoder_decoder", "the model is read as one stack of layers");
+  reader.refuse_if_set("add_cross_attention", "the model is read without cross-attention");
 }
 
 bool any_starts_with(const io::Safetensors& tensors, std::string_view prefix) {
@@ -166,6 +216,11 @@ void write_special_ids(io::Json::Object& config, const SpecialIds& ids) {
   write("pad_token_id", ids.padding);
   write("bos_token_id", ids.begin);
   write("eos_token_id", ids.end);
+  if (!ids.other_ends.empty()) {
+    io::Json::Array ends{*ids.end};
+    ends.insert(ends.end(), ids.other_ends.begin(), ids.other_ends.end());
+    config.back().second = std::move(ends);
+  }
   write("decoder_start_token_id", ids.decoder_start);
 }
 

@@ -39,10 +39,17 @@ class ConfigReader {
                           std::string_view otherwise) const;
   // "relu", "gelu" (exact) or "gelu_new" (the tanh form).
   nn::Activation activation(std::string_view key, nn::Activation otherwise) const;
-  // pad_token_id, bos_token_id, eos_token_id and decoder_start_token_id.
+  // pad_token_id, bos_token_id, eos_token_id (or a list of them) and decoder_start_token_id.
   SpecialIds special_ids(int64_t vocab_size, OutsideIds outside) const;
   // Throws unless the key is absent or has this value.
   void require(std::string_view key, const io::Json& value) const;
+  // Throws when the key is there and is neither null, false nor empty: what it asks for is not
+  // computed. `what` says it and the way out.
+  void refuse_if_set(std::string_view key, const std::string& what) const;
+  // Throws when two spellings of one setting have different values.
+  void require_same(std::string_view key, std::string_view other) const;
+  // The spelling of a setting that is there; `key` when both or none are.
+  std::string_view spelling(std::string_view key, std::string_view other) const;
   // Throws when heads do not divide the width.
   void check_heads(std::string_view key, int64_t heads, int64_t width) const;
 
@@ -51,11 +58,18 @@ class ConfigReader {
  private:
   const io::Json* find(std::string_view key) const;  // null counts as absent
   std::optional<int64_t> id(std::string_view key, int64_t vocab_size, OutsideIds outside) const;
+  std::optional<int64_t> id_of(std::string_view key, const io::Json& value, int64_t vocab_size,
+                               OutsideIds outside) const;
 
   const io::Json& json_;
   const std::string& path_;
 };
 
+// Throws where the configuration says that the weights are quantized.
+void refuse_quantized(const ConfigReader& reader);
+// Throws for settings of Hugging Face's configurations that change the numbers of a model of one
+// stack and are not computed here.
+void refuse_foreign_settings(const ConfigReader& reader);
 // Whether a folder's tensors have this prefix.
 bool any_starts_with(const io::Safetensors& tensors, std::string_view prefix);
 // Adds the members that special_ids() reads.

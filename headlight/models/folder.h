@@ -11,13 +11,26 @@
 namespace headlight::models {
 
 // Reads a folder of any architecture of the registry; weights in model.safetensors or in the shards
-// of model.safetensors.index.json, as float32, float16 or bfloat16. Throws Error(bad_input) with
-// the file and the key or tensors at fault, and Error(out_of_memory) before anything large is
-// allocated when the weights do not fit into what is free.
+// of model.safetensors.index.json, as float32, float16 or bfloat16. A copy of a tied tensor that
+// has numbers of its own counts as what it is, and the model is not tied; where it cannot be, the
+// folder is refused. Throws Error(bad_input) with the file and the key or tensors at fault, from
+// configuration and headers alone, and Error(out_of_memory) when the weights do not fit into what
+// is free; both before anything large is read or allocated.
+// `notes`, when given, gets a line for what a user should know of how the folder was read.
 std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& folder,
-                                  const Registry& registry = known_architectures());
+                                  const Registry& registry = known_architectures(),
+                                  std::vector<std::string>* notes = nullptr);
 
-// All tensors of a file by name, for Model::load_state.
+// Throws Error(bad_input) for a setting in the folder's generation_config.json that forbids, forces
+// or counts tokens: other programs follow it, here nothing does. (How tokens are chosen, greedily
+// or by chance, is the caller's to say; its special ids are read by load_model.)
+void check_generation_settings(base::FileSystem& files, const std::string& folder);
+
+// All tensors of a file by name, read one by one when Model::load_state asks for them. The file
+// must outlive it.
+nn::StoredState stored_state(const io::Safetensors& tensors);
+nn::StoredState stored_state(io::Safetensors&&) = delete;
+// All tensors of a file, read at once.
 nn::StateDict read_state(const io::Safetensors& tensors);
 // model.safetensors, as transformers expects it.
 void write_state(base::FileSystem& files, const std::string& path, const Model& model);

@@ -10,6 +10,8 @@
 namespace headlight::models {
 namespace {
 
+constexpr const char* kHeadName = "lm_head.weight";
+
 GptConfig completed(GptConfig config) {
   if (config.n_inner == 0) config.n_inner = 4 * config.n_embd;
   return config;
@@ -57,7 +59,7 @@ Decoder decoder_of(const GptConfig& config) {
   const nn::ParameterHandle head =
       config.tied_head ? words.weight()
                        : std::make_shared<nn::Parameter>(
-                             "lm_head.weight", tensor::Shape{config.vocab_size, config.n_embd});
+                             kHeadName, tensor::Shape{config.vocab_size, config.n_embd});
   return {.embedding = nn::SequenceEmbedding(words, {.max_length = config.block_size,
                                                      .learned_positions = config.prefix + "wpe",
                                                      .dropout = config.dropout,
@@ -71,11 +73,18 @@ void refuse_source(const Batch& batch) {
   base::refuse(Gpt::kType, "source ids", "a decoder alone takes none");
 }
 
+// The one copy that there may be is the output layer.
 ModelPlan plan_of(const GptConfig& given) {
   const GptConfig config = completed(given);
   return {.parameters = parameter_count(config),
           .activations = config.n_layer * kept_of_layer(config.n_embd, config.n_inner),
-          .make = [config] { return std::make_unique<Gpt>(config); }};
+          .make = [config] { return std::make_unique<Gpt>(config); },
+          .untied =
+              [config](const std::string& /*copy*/) {
+                GptConfig untied = config;
+                untied.tied_head = false;
+                return plan_of(untied);
+              }};
 }
 
 // Folders have names with the prefix or without.
@@ -135,11 +144,18 @@ nn::StateDict Gpt::state() const {
   return state;
 }
 
-bool Gpt::ignores(const std::string& name, const Tensor& tensor) const {
+std::vector<Model::TiedCopy> Gpt::tied_copies() const {
+  if (!config_.tied_head) return {};
+  return {{.name = kHeadName, .original = config_.prefix + "wte.weight"}};
+}
+
+// Of a GPT without biases zeros may be stored in their place; a bias has one axis.
+bool Gpt::ignores(const std::string& name, const nn::StoredTensor& tensor) const {
   if (nn::is_mask_buffer(name, tensor)) return true;
-  if (name == "lm_head.weight") return config_.tied_head;
-  if (config_.bias || !name.ends_with(".bias")) return false;
-  const Tensor numbers = tensor::to_float32(tensor);
+  const bool can_be_bias =
+      name.ends_with(".bias") && tensor.shape.rank() == 1 && tensor.shape[0] <= 4 * kMostWidth;
+  if (config_.bias || !can_be_bias) return false;
+  const Tensor numbers = tensor::to_float32(tensor.load());
   return std::all_of(numbers.data<float>(), numbers.data<float>() + numbers.elements(),
                      [](float number) { return number == 0; });
 }
@@ -182,10 +198,14 @@ GptConfig Gpt::read_config(const io::Json& json, const std::string& path) {
   const ConfigReader reader(json, path);
   GptConfig config;
   config.vocab_size = reader.size("vocab_size", kMostIds);
-  config.block_size = reader.size("n_positions", kMostIds);
-  config.n_layer = reader.size("n_layer", kMostLayers);
-  config.n_head = reader.size("n_head", kMostWidth);
-  config.n_embd = reader.size("n_embd", kMostWidth);
+  // Both of Hugging Face's names for one setting.
+  const auto size = [&reader](std::string_view key, std::string_view other, int64_t most) {
+    return reader.size(reader.spelling(key, other), most);
+  };
+  config.block_size = size("n_positions", "max_position_embeddings", kMostIds);
+  config.n_layer = size("n_layer", "num_hidden_layers", kMostLayers);
+  config.n_head = size("n_head", "num_attention_heads", kMostWidth);
+  config.n_embd = size("n_embd", "hidden_size", kMostWidth);
   config.n_inner = reader.size("n_inner", 4 * kMostWidth, 4 * config.n_embd);
   config.dropout = reader.fraction("resid_pdrop", true, 0);
   config.bias = reader.boolean("headlight_bias", true);
@@ -197,6 +217,10 @@ GptConfig Gpt::read_config(const io::Json& json, const std::string& path) {
   reader.require("scale_attn_weights", true);
   reader.require("scale_attn_by_inverse_layer_idx", false);
   reader.require("add_cross_attention", false);
+  reader.require_same("n_inner", "intermediate_size");
+  reader.require_same("activation_function", "hidden_act");
+  reader.require_same("layer_norm_epsilon", "layer_norm_eps");
+  refuse_foreign_settings(reader);
   return config;
 }
 

@@ -44,6 +44,7 @@ class Gpt : public Model {
 
   nn::Parameters parameters() const override;
   nn::StateDict state() const override;  // zeros for biases that there are not
+  std::vector<TiedCopy> tied_copies() const override;
   void draw(uint64_t seed) override;
   std::vector<nn::MultiHeadAttention*> attentions() override;
   Parts parts() const override;
@@ -56,7 +57,7 @@ class Gpt : public Model {
   Decoding start(Context& context, const Batch& source = {}) const override;
 
  private:
-  bool ignores(const std::string& name, const Tensor& tensor) const override;
+  bool ignores(const std::string& name, const nn::StoredTensor& tensor) const override;
 
   GptConfig config_;
   Decoder decoder_;

@@ -1,15 +1,61 @@
 // What every model does in the same way, and what is said where one cannot do something.
 #include "headlight/models/model.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "headlight/models/registry.h"
 
 namespace headlight::models {
 
-void Model::load_state(const nn::StateDict& state, const std::string& where) {
-  nn::load_state(
-      parameters(), state,
-      [this](const std::string& name, const Tensor& tensor) { return ignores(name, tensor); },
-      where);
+namespace {
+
+[[noreturn]] void refuse_tensor(const std::string& where, const std::string& why) {
+  throw base::Error(base::ErrorKind::bad_input, "load", where, why);
+}
+
+const nn::Parameter& named(const nn::Parameters& parameters, const std::string& name) {
+  return **std::ranges::find(parameters, name, [](const auto& one) { return one->name(); });
+}
+
+void check_copy(const Model::TiedCopy& copy, const nn::StoredTensor& tensor,
+                const tensor::Shape& shape, const std::string& where) {
+  if (tensor.shape == shape && nn::is_weight_type(tensor.dtype)) return;
+  refuse_tensor(where, "1 of the wrong shape or type: " + copy.name + " is " +
+                           name_of(tensor.dtype) + " " + tensor.shape.text() + " and should be " +
+                           shape.text() + ", it is tied to " + copy.original);
+}
+
+}  // namespace
+
+void Model::check_state(const nn::StoredState& state, const std::string& where) const {
+  const std::vector<TiedCopy> copies = tied_copies();
+  const nn::Parameters all = parameters();
+  const auto may_be_there = [&](const std::string& name, const nn::StoredTensor& tensor) {
+    return std::ranges::find(copies, name, &TiedCopy::name) != copies.end() ||
+           ignores(name, tensor);
+  };
+  nn::check_state(all, state, may_be_there, where);
+  for (const TiedCopy& copy : copies) {
+    const auto found = state.find(copy.name);
+    if (found == state.end()) continue;
+    check_copy(copy, found->second, named(all, copy.original).shape(), where);
+  }
+}
+
+void Model::load_state(const nn::StoredState& state, const std::string& where) {
+  check_state(state, where);
+  const nn::Parameters all = parameters();
+  nn::load_state(all, state, {}, where);
+  for (const TiedCopy& copy : tied_copies()) {
+    const auto found = state.find(copy.name);
+    if (found == state.end()) continue;
+    const Tensor numbers = tensor::to_float32(found->second.load());
+    const Tensor& original = named(all, copy.original).value().data();
+    if (std::memcmp(numbers.raw(), original.raw(), original.bytes()) == 0) continue;
+    refuse_tensor(where, copy.name + " has other numbers than " + copy.original +
+                             ", to which the model ties it; leave one of them out");
+  }
 }
 
 Tensor Model::next_logits(Context& context, const Batch& batch) const {

@@ -31,6 +31,7 @@ struct SpecialIds {
   std::optional<int64_t> padding = {};
   std::optional<int64_t> begin = {};
   std::optional<int64_t> end = {};
+  std::vector<int64_t> other_ends = {};       // where there are several, those after the first
   std::optional<int64_t> decoder_start = {};  // what decoding begins with
 };
 
@@ -67,9 +68,22 @@ class Model {
   virtual nn::Parameters parameters() const = 0;
   // What model.safetensors holds: the parameters, and what other programs expect beside them.
   virtual nn::StateDict state() const { return nn::save_state(parameters()); }
-  // The numbers of all parameters, all or none; float16 and bfloat16 are widened. One
-  // Error(bad_input) tells what is missing, unexpected or misshapen; `where` (a path) is for it.
-  void load_state(const nn::StateDict& state, const std::string& where);
+  // Tensors that files may hold a second time, of the same numbers: an output layer beside the
+  // embedding table that it is tied to.
+  struct TiedCopy {
+    std::string name;
+    std::string original;  // the parameter
+  };
+  virtual std::vector<TiedCopy> tied_copies() const { return {}; }
+  // One Error(bad_input) tells what is missing, unexpected or misshapen, copies included; `where`
+  // (a path) is for it. No numbers are read.
+  void check_state(const nn::StoredState& state, const std::string& where) const;
+  // The numbers of all parameters, once check_state has found nothing; float16 and bfloat16 are
+  // widened. A copy with numbers of its own is an Error(bad_input).
+  void load_state(const nn::StoredState& state, const std::string& where);
+  void load_state(const nn::StateDict& state, const std::string& where) {
+    load_state(nn::stored(state), where);
+  }
   // First numbers for the parameters that have none, by seed and name.
   virtual void draw(uint64_t seed) = 0;
   // All attention modules; options().place of each is its public name, e.g. "decoder.0.self".
@@ -103,8 +117,8 @@ class Model {
                                   const Tensor& lens = {}) const;
 
  private:
-  // Whether a tensor of a file is no parameter and may be there all the same.
-  virtual bool ignores(const std::string& name, const Tensor& tensor) const = 0;
+  // Whether a tensor of a file is neither parameter nor copy and may be there all the same.
+  virtual bool ignores(const std::string& name, const nn::StoredTensor& tensor) const = 0;
 };
 
 }  // namespace headlight::models

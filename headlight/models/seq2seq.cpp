@@ -168,10 +168,22 @@ nn::Parameters Seq2Seq::parameters() const {
                               decoder_.output.parameters()});
 }
 
-// Copies of tied tensors that others write.
-bool Seq2Seq::ignores(const std::string& name, const Tensor& /*tensor*/) const {
-  if (name == "lm_head.weight") return config_.tied_head;
-  return config_.shared_embeddings && name.ends_with("coder.embed_tokens.weight");
+std::vector<Model::TiedCopy> Seq2Seq::tied_copies() const {
+  std::vector<TiedCopy> copies;
+  if (config_.tied_head) {
+    copies.push_back({.name = "lm_head.weight", .original = target_table_.weight()->name()});
+  }
+  if (config_.shared_embeddings) {
+    for (const char* side : {"encoder", "decoder"}) {
+      copies.push_back({.name = std::string(side) + ".embed_tokens.weight",
+                        .original = source_table_.weight()->name()});
+    }
+  }
+  return copies;
+}
+
+bool Seq2Seq::ignores(const std::string& /*name*/, const nn::StoredTensor& /*tensor*/) const {
+  return false;
 }
 
 void Seq2Seq::draw(uint64_t seed) { nn::draw_xavier_uniform(parameters(), seed); }

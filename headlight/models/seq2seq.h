@@ -58,6 +58,7 @@ class Seq2Seq : public Model {
   const Seq2SeqConfig& seq2seq_config() const noexcept { return config_; }
 
   nn::Parameters parameters() const override;
+  std::vector<TiedCopy> tied_copies() const override;
   void draw(uint64_t seed) override;
   std::vector<nn::MultiHeadAttention*> attentions() override;
   Parts parts() const override;
@@ -73,7 +74,7 @@ class Seq2Seq : public Model {
   Decoding start(Context& context, const Batch& source) const override;
 
  private:
-  bool ignores(const std::string& name, const Tensor& tensor) const override;
+  bool ignores(const std::string& name, const nn::StoredTensor& tensor) const override;
 
   Seq2SeqConfig config_;
   nn::Embedding source_table_;

@@ -47,6 +47,15 @@ void check_heads(const ConfigReader& reader, const Seq2SeqConfig& config, std::s
   }
 }
 
+ModelPlan plan_of(const Seq2SeqConfig& config);
+
+// A table that both sides share beside others of their own leaves open which one counts.
+ModelPlan untied_plan(Seq2SeqConfig config, const std::string& copy) {
+  if (copy != "lm_head.weight") return {};
+  config.tied_head = false;
+  return plan_of(config);
+}
+
 ModelPlan plan_of(const Seq2SeqConfig& config) {
   const int64_t encoder =
       config.encoder_layers * kept_of_layer(config.d_model, config.encoder_ffn_dim);
@@ -56,7 +65,8 @@ ModelPlan plan_of(const Seq2SeqConfig& config) {
       .parameters = parameter_count(config),
       .tables = config.learned_positions ? 0 : 2 * config.max_position_embeddings * config.d_model,
       .activations = encoder + decoder,
-      .make = [config] { return std::make_unique<Seq2Seq>(config); }};
+      .make = [config] { return std::make_unique<Seq2Seq>(config); },
+      .untied = [config](const std::string& copy) { return untied_plan(config, copy); }};
 }
 
 ModelPlan read_seq2seq(const io::Json& json, const std::string& path,
@@ -107,6 +117,10 @@ Seq2SeqConfig Seq2Seq::read_config(const io::Json& json, const std::string& path
   config.decoder_ffn_dim = reader.size("decoder_ffn_dim", 4 * kMostWidth);
   config.max_position_embeddings = reader.size("max_position_embeddings", kMostIds);
   read_switches(reader, config);
+  reader.require_same("d_model", "hidden_size");
+  reader.require_same("encoder_layers", "num_hidden_layers");
+  reader.require_same("encoder_attention_heads", "num_attention_heads");
+  refuse_quantized(reader);
   config.special_ids = reader.special_ids(std::max(config.vocab_size, config.decoder_vocab_size),
                                           OutsideIds::refused);
   check_heads(reader, config, "encoder_attention_heads", config.encoder_attention_heads);

@@ -57,7 +57,7 @@ void check_worked_memory(base::FileSystem& files, const ExplainRequest& request,
 void load_weights(base::FileSystem& files, const std::string& path,
                   const recipes::WorkedModel& worked) {
   const io::Safetensors tensors = io::open_safetensors(files, path);
-  worked.model->load_state(models::read_state(tensors), path);
+  worked.model->load_state(models::stored_state(tensors), path);
 }
 
 Subject worked_subject(base::FileSystem& files, const ExplainRequest& request) {

@@ -9,17 +9,16 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 using tensor::Shape;
-using tensor::Tensor;
 
-const Tensor& matrix(const StateDict& state, const std::string& name) {
+const Shape& matrix(const StoredState& state, const std::string& name) {
   const auto found = state.find(name);
-  if (found == state.end() || found->second.rank() != 2) {
+  if (found == state.end() || found->second.shape.rank() != 2) {
     throw Error(ErrorKind::bad_input, "additive attention", name,
                 found == state.end()
                     ? "is missing"
-                    : "shape is " + found->second.shape().text() + ", (outputs, inputs) is needed");
+                    : "shape is " + found->second.shape.text() + ", (outputs, inputs) is needed");
   }
-  return found->second;
+  return found->second.shape;
 }
 
 }  // namespace
@@ -33,15 +32,20 @@ AdditiveAttention::AdditiveAttention(const AdditiveAttentionOptions& options)
       score_weights_(std::make_shared<Parameter>(name_prefix(options.prefix) + "w_v.weight",
                                                  Shape{1, options.hidden})) {}
 
+AdditiveAttention AdditiveAttention::load(const StoredState& state,
+                                          AdditiveAttentionOptions options) {
+  const Shape& query = matrix(state, name_prefix(options.prefix) + "W_q.weight");
+  options.query_width = query[1];
+  options.key_width = matrix(state, name_prefix(options.prefix) + "W_k.weight")[1];
+  options.hidden = query[0];
+  AdditiveAttention attention(options);
+  load_state(attention.parameters(), state, beside_module(options.prefix), options.where);
+  return attention;
+}
+
 AdditiveAttention AdditiveAttention::load(const StateDict& state,
                                           AdditiveAttentionOptions options) {
-  const Tensor& query = matrix(state, name_prefix(options.prefix) + "W_q.weight");
-  options.query_width = query.size(1);
-  options.key_width = matrix(state, name_prefix(options.prefix) + "W_k.weight").size(1);
-  options.hidden = query.size(0);
-  AdditiveAttention attention(options);
-  load_state(attention.parameters(), state);
-  return attention;
+  return load(stored(state), std::move(options));
 }
 
 Parameters AdditiveAttention::parameters() const {

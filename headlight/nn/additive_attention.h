@@ -15,12 +15,15 @@ struct AdditiveAttentionOptions {
   // name_prefix.
   std::string prefix = {};
   std::string place = {};
+  std::string where = "tensors";  // what errors of load() name, e.g. a path
 };
 
 class AdditiveAttention {
  public:
   explicit AdditiveAttention(const AdditiveAttentionOptions& options);
-  // With the widths of the tensors in `state`.
+  // With the widths of the tensors in `state`. A tensor under the prefix that is no part of the
+  // module is an Error; see beside_module for what is ignored.
+  static AdditiveAttention load(const StoredState& state, AdditiveAttentionOptions options = {});
   static AdditiveAttention load(const StateDict& state, AdditiveAttentionOptions options = {});
 
   Parameters parameters() const;

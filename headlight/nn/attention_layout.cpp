@@ -10,7 +10,7 @@ namespace {
 
 using base::Error;
 using base::ErrorKind;
-using tensor::Tensor;
+using tensor::Shape;
 
 constexpr AttentionLayout kLayouts[] = {AttentionLayout::fused, AttentionLayout::gpt2,
                                         AttentionLayout::d2l, AttentionLayout::named,
@@ -43,30 +43,30 @@ AttentionNames torch_names(bool one_width) {
 }
 
 // Of the square weight of a fused projection neither side can be told from the other.
-AttentionLayout fused_or_gpt2(const StateDict& state, const std::string& prefix) {
+AttentionLayout fused_or_gpt2(const StoredState& state, const std::string& prefix) {
   const std::string name = prefix + "c_attn.weight";
-  const Tensor& weight = state.at(name);
+  const Shape& weight = state.at(name).shape;
   if (weight.rank() != 2) {
-    refuse_layout(name, "shape is " + weight.shape().text() + ", a matrix is needed");
+    refuse_layout(name, "shape is " + weight.text() + ", a matrix is needed");
   }
-  const int64_t rows = weight.size(0);
-  const int64_t columns = weight.size(1);
+  const int64_t rows = weight[0];
+  const int64_t columns = weight[1];
   if (rows == columns) {
     refuse_layout(name,
-                  "shape " + weight.shape().text() +
+                  "shape " + weight.text() +
                       " is square: say whether the layout is fused (out, in) or gpt2 (in, out)");
   }
   const auto bias = state.find(prefix + "c_attn.bias");
-  const bool has_bias = bias != state.end() && bias->second.rank() == 1;
-  if (has_bias && bias->second.size(0) == rows) return AttentionLayout::fused;
-  if (has_bias && bias->second.size(0) == columns) return AttentionLayout::gpt2;
+  const bool has_bias = bias != state.end() && bias->second.shape.rank() == 1;
+  if (has_bias && bias->second.shape[0] == rows) return AttentionLayout::fused;
+  if (has_bias && bias->second.shape[0] == columns) return AttentionLayout::gpt2;
   return rows > columns ? AttentionLayout::fused : AttentionLayout::gpt2;
 }
 
 // The module's own tensors in a state, and the widths they imply.
 class StoredAttention {
  public:
-  StoredAttention(const StateDict& state, const AttentionLoadOptions& options)
+  StoredAttention(const StoredState& state, const AttentionLoadOptions& options)
       : state_(state), prefix_(name_prefix(options.prefix)) {
     const AttentionLayout layout = options.layout ? *options.layout : detect_layout(state, prefix_);
     names_ = names_of(layout, has("in_proj_weight")).with_prefix(prefix_);
@@ -110,17 +110,17 @@ class StoredAttention {
     if (!state_.contains(name)) name.clear();
   }
 
-  const Tensor& weight(const std::string& name) const {
+  const Shape& weight(const std::string& name) const {
     const auto found = state_.find(name);
     if (found == state_.end()) refuse_layout(name, "is missing");
-    if (found->second.rank() == 2) return found->second;
-    refuse_layout(name, "shape is " + found->second.shape().text() + ", a matrix is needed");
+    if (found->second.shape.rank() == 2) return found->second.shape;
+    refuse_layout(name, "shape is " + found->second.shape.text() + ", a matrix is needed");
   }
   int64_t outputs_of(const std::string& name) const {
-    return weight(name).size(names_.layout == WeightLayout::out_in ? 0 : 1);
+    return weight(name)[names_.layout == WeightLayout::out_in ? 0 : 1];
   }
   int64_t inputs_of(const std::string& name) const {
-    return weight(name).size(names_.layout == WeightLayout::out_in ? 1 : 0);
+    return weight(name)[names_.layout == WeightLayout::out_in ? 1 : 0];
   }
 
   int64_t head_width(const std::string& name, int64_t heads) const {
@@ -151,7 +151,7 @@ class StoredAttention {
     module.value_head_dim = module.head_dim;
   }
 
-  const StateDict& state_;
+  const StoredState& state_;
   std::string prefix_;
   AttentionNames names_;
 };
@@ -189,7 +189,7 @@ AttentionNames names_of(AttentionLayout layout, bool one_width) {
   return names;
 }
 
-AttentionLayout detect_layout(const StateDict& state, const std::string& prefix) {
+AttentionLayout detect_layout(const StoredState& state, const std::string& prefix) {
   const std::string whole_prefix = name_prefix(prefix);
   const auto has = [&](const char* name) { return state.contains(whole_prefix + name); };
   std::vector<AttentionLayout> found;
@@ -209,10 +209,18 @@ AttentionLayout detect_layout(const StateDict& state, const std::string& prefix)
   return found[0] == AttentionLayout::fused ? fused_or_gpt2(state, whole_prefix) : found[0];
 }
 
-MultiHeadAttention load_attention(const StateDict& state, const AttentionLoadOptions& options) {
+AttentionLayout detect_layout(const StateDict& state, const std::string& prefix) {
+  return detect_layout(stored(state), prefix);
+}
+
+MultiHeadAttention load_attention(const StoredState& state, const AttentionLoadOptions& options) {
   MultiHeadAttention attention(StoredAttention(state, options).module_options(options));
-  load_state(attention.parameters(), state);
+  load_state(attention.parameters(), state, beside_module(options.prefix), options.where);
   return attention;
+}
+
+MultiHeadAttention load_attention(const StateDict& state, const AttentionLoadOptions& options) {
+  return load_attention(stored(state), options);
 }
 
 }  // namespace headlight::nn

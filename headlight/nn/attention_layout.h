@@ -30,6 +30,7 @@ AttentionNames names_of(AttentionLayout layout, bool one_width = true);
 // Which layout the tensors under `prefix` have, by their names and, between fused and gpt2, by
 // shape: the side that fits the bias, or without one the longer side, is the outputs. Throws Error
 // when nothing fits, when several do or when shape cannot tell.
+AttentionLayout detect_layout(const StoredState& state, const std::string& prefix = {});
 AttentionLayout detect_layout(const StateDict& state, const std::string& prefix = {});
 
 struct AttentionLoadOptions {
@@ -40,12 +41,14 @@ struct AttentionLoadOptions {
   float weight_dropout = 0;
   float output_dropout = 0;
   std::string place = {};
+  std::string where = "tensors";  // what errors name, e.g. a path
 };
 
 // The module as it is stored: its parameters have the names (prefix included), shapes and
 // orientation they have in the state. Widths follow from shapes and heads. A missing bias is none;
-// a missing weight is an Error; a missing output projection means none; all other names are
-// ignored.
+// a missing weight is an Error, and so is a tensor under the prefix that is no part of the module;
+// a missing output projection means none; see beside_module for what is ignored.
+MultiHeadAttention load_attention(const StoredState& state, const AttentionLoadOptions& options);
 MultiHeadAttention load_attention(const StateDict& state, const AttentionLoadOptions& options);
 
 }  // namespace headlight::nn

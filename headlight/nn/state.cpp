@@ -2,6 +2,7 @@
 #include "headlight/nn/state.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace headlight::nn {
@@ -12,9 +13,10 @@ using base::ErrorKind;
 using tensor::DType;
 using tensor::Tensor;
 
-bool is_float(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
-}
+// What people keep beside a module in one file: the arrays that it is run on.
+constexpr std::string_view kInputNames[] = {
+    "x",        "query",     "key",         "value",      "queries", "keys",       "values",
+    "grad_out", "keep_mask", "forbid_mask", "valid_lens", "keep",    "head_gates", "past"};
 
 // "2 missing: a, b" with at most five of them.
 std::string listed(const std::vector<std::string>& names, const char* kind) {
@@ -32,16 +34,19 @@ struct StateDifferences {
   std::vector<std::string> misshapen;
   std::vector<std::string> unexpected;
 
-  void compare(const Parameter& parameter, const StateDict& state) {
+  void compare(const Parameter& parameter, const StoredState& state) {
     const auto found = state.find(parameter.name());
     if (found == state.end()) {
       missing.push_back(parameter.name());
       return;
     }
-    const Tensor& tensor = found->second;
-    if (tensor.shape() == parameter.shape() && is_float(tensor.dtype())) return;
-    misshapen.push_back(parameter.name() + " is " + name_of(tensor.dtype()) + " " +
-                        tensor.shape().text() + " and should be " + parameter.shape().text());
+    const StoredTensor& tensor = found->second;
+    const bool has_type = is_weight_type(tensor.dtype);
+    if (tensor.shape == parameter.shape() && has_type) return;
+    misshapen.push_back(parameter.name() + " is " + name_of(tensor.dtype) + " " +
+                        tensor.shape.text() + " and should be " +
+                        (has_type ? "" : "float32, float16 or bfloat16 ") +
+                        parameter.shape().text());
   }
 
   void refuse_any(const std::string& where) const {
@@ -63,8 +68,20 @@ std::string name_prefix(const std::string& prefix) {
   return prefix + '.';
 }
 
-void load_state(const Parameters& parameters, const StateDict& state, const IgnoredNames& ignored,
-                const std::string& where) {
+bool is_weight_type(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+}
+
+StoredState stored(const StateDict& state) {
+  StoredState result;
+  for (const auto& [name, tensor] : state) {
+    result[name] = {tensor.dtype(), tensor.shape(), [tensor = tensor] { return tensor; }};
+  }
+  return result;
+}
+
+void check_state(const Parameters& parameters, const StoredState& state,
+                 const IgnoredNames& ignored, const std::string& where) {
   StateDifferences differences;
   std::set<std::string> expected;
   for (const ParameterHandle& parameter : parameters) {
@@ -77,17 +94,36 @@ void load_state(const Parameters& parameters, const StateDict& state, const Igno
     }
   }
   differences.refuse_any(where);
+}
+
+void load_state(const Parameters& parameters, const StoredState& state, const IgnoredNames& ignored,
+                const std::string& where) {
+  check_state(parameters, state, ignored, where);
   for (const ParameterHandle& parameter : parameters) {
-    parameter->assign(to_float32(state.at(parameter->name())));
+    parameter->assign(to_float32(state.at(parameter->name()).load()));
   }
 }
 
-bool is_mask_buffer(const std::string& name, const Tensor& tensor) {
+void load_state(const Parameters& parameters, const StateDict& state, const IgnoredNames& ignored,
+                const std::string& where) {
+  load_state(parameters, stored(state), ignored, where);
+}
+
+bool is_mask_buffer(const std::string& name, const StoredTensor& tensor) {
   const std::string last = name.substr(name.rfind('.') + 1);
-  if (last == "mask" || last == "masked_bias") return true;
-  const tensor::Shape& shape = tensor.shape();
-  return last == "bias" && shape.rank() == 4 && shape[0] == 1 && shape[1] == 1 &&
-         shape[2] == shape[3];
+  const tensor::Shape& shape = tensor.shape;
+  if (last == "masked_bias") return shape.elements() == 1;
+  const int rank = shape.rank();
+  const bool is_square =
+      rank >= 2 && shape[-1] == shape[-2] && shape.elements() == shape[-1] * shape[-2];
+  return is_square && (last == "mask" || (last == "bias" && rank == 4));
+}
+
+IgnoredNames beside_module(const std::string& prefix) {
+  return [whole = name_prefix(prefix)](const std::string& name, const StoredTensor& tensor) {
+    if (!name.starts_with(whole) || is_mask_buffer(name, tensor)) return true;
+    return std::ranges::find(kInputNames, name.substr(whole.size())) != std::end(kInputNames);
+  };
 }
 
 StateDict save_state(const Parameters& parameters) {

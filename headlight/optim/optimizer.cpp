@@ -110,8 +110,8 @@ void Optimizer::clear_gradients() {
 
 nn::StateDict Optimizer::state() const { return nn::save_state(kept_); }
 
-void Optimizer::load_state(const nn::StateDict& state) {
-  nn::load_state(kept_, state, [](const std::string&, const Tensor&) { return false; });
+void Optimizer::load_state(const nn::StoredState& state) {
+  nn::load_state(kept_, state, [](const std::string&, const nn::StoredTensor&) { return false; });
 }
 
 }  // namespace headlight::optim

@@ -55,7 +55,8 @@ class Optimizer {
   // the run goes on with the same bits; tensors are not copied and will be written to. All or
   // nothing: throws Error(bad_input) as nn::load_state does, for unknown names too.
   nn::StateDict state() const;
-  void load_state(const nn::StateDict& state);
+  void load_state(const nn::StoredState& state);
+  void load_state(const nn::StateDict& state) { load_state(nn::stored(state)); }
 
  private:
   struct Slot {

@@ -10,7 +10,8 @@ using base::ErrorKind;
 
 LoadedModel load_named_model(base::FileSystem& files, const std::string& name) {
   LoadedModel loaded{.folder = model_folder(files, name), .model = {}};
-  loaded.model = models::load_model(files, loaded.folder);
+  loaded.model =
+      models::load_model(files, loaded.folder, models::known_architectures(), &loaded.notes);
   return loaded;
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "headlight/models/models.h"
 #include "headlight/text/text.h"
@@ -13,6 +14,7 @@ namespace headlight::recipes {
 struct LoadedModel {
   std::string folder;
   std::unique_ptr<models::Model> model;
+  std::vector<std::string> notes = {};  // what a user should know of how it was read
 };
 
 // `name`: as model_folder() takes it. Throws Error(bad_input).

@@ -169,9 +169,10 @@ bool Checkpoints::restore(Trainer& trainer) {
   if (!last) return false;
   check_files(files_, path(kManifest), folder_, *last);
   const std::string weights = path(weights_name(last->step));
-  trainer.model().load_state(models::read_state(io::open_safetensors(files_, weights)), weights);
-  trainer.optimizer().load_state(
-      models::read_state(io::open_safetensors(files_, path(state_name(last->step)))));
+  const io::Safetensors numbers = io::open_safetensors(files_, weights);
+  trainer.model().load_state(models::stored_state(numbers), weights);
+  const io::Safetensors moments = io::open_safetensors(files_, path(state_name(last->step)));
+  trainer.optimizer().load_state(models::stored_state(moments));
   trainer.set_progress(*last);
   remove_all_but(last->step);
   return true;

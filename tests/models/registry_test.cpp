@@ -54,7 +54,7 @@ class Bigram : public Model {
   }
 
  private:
-  bool ignores(const std::string& /*name*/, const Tensor& /*tensor*/) const override {
+  bool ignores(const std::string& /*name*/, const nn::StoredTensor& /*tensor*/) const override {
     return false;
   }
 

@@ -151,7 +151,7 @@ class BlockModel : public models::Model {
   }
 
  private:
-  bool ignores(const std::string& /*name*/, const tensor::Tensor& /*tensor*/) const override {
+  bool ignores(const std::string& /*name*/, const nn::StoredTensor& /*tensor*/) const override {
     return false;
   }
   Value encoded(Context& context, const Batch& batch) const {

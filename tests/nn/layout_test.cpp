@@ -132,12 +132,14 @@ TEST_F(LoadedAttention, a_missing_output_projection_means_none) {
   EXPECT_EQ(attention.forward(context, random_leaf({1, 2, 12}, 1)).shape(), (Shape{1, 2, 12}));
 }
 
-TEST_F(LoadedAttention, mask_buffers_and_other_tensors_are_ignored) {
+TEST_F(LoadedAttention, mask_buffers_and_inputs_are_ignored_and_other_tensors_refused_by_name) {
   StateDict state = fused_state();
   state["bias"] = Tensor::zeros(DType::f32, {1, 1, 8, 8});
   state["masked_bias"] = Tensor::zeros(DType::f32, {});
-  state["ln.weight"] = Tensor::zeros(DType::f32, {12});
+  state["grad_out"] = Tensor::zeros(DType::f32, {2, 12});
   EXPECT_EQ(load_attention(state, {.heads = 3}).parameters().size(), 4U);
+  state["q_norm.weight"] = Tensor::zeros(DType::f32, {12});
+  expect_has(error_of([&] { load_attention(state, {.heads = 3}); }), "1 unexpected: q_norm.weight");
 }
 
 TEST_F(LoadedAttention, a_prefix_selects_and_stays_in_the_names) {

@@ -83,7 +83,7 @@ TEST(State, an_error_lists_five_of_each_kind_and_counts_all) {
   names.push_back("shape");
   StateDict state{{"shape", Tensor::zeros(DType::f32, {3})}};
   for (int i = 0; i < 6; ++i) state["odd." + std::to_string(i)] = Tensor::zeros(DType::f32, {1});
-  const IgnoredNames none = [](const std::string&, const Tensor&) { return false; };
+  const IgnoredNames none = [](const std::string&, const StoredTensor&) { return false; };
   const std::string error = error_of([&] { load_state(parameters_named(names), state, none); });
   expect_has(error, "7 missing: missing.0, missing.1, missing.2, missing.3, missing.4, ...;");
   expect_has(error, "1 of the wrong shape or type: shape is float32 [3] and should be [2, 3];");
