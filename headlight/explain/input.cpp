@@ -138,7 +138,9 @@ InputIds encode_input(const models::Model& model, const text::Tokenizer& tokeniz
     refuse_input("target", "the model has no decoder that could give one");
   }
   InputIds input{.ids = encoded(tokenizer, "text", text.text,
-                                {.special = text.special, .framed = !has_decoder})};
+                                {.special = text.special,
+                                 .framed = !has_decoder,
+                                 .sizing = has_decoder ? text::Sizing::whole : text::Sizing::cut})};
   if (text.target) {
     input.target = encoded(tokenizer, "target", *text.target, {.special = text.special});
   }

@@ -1,6 +1,8 @@
 // Normalizers of tokenizer.json as steps.
 #include "headlight/text/normalizer.h"
 
+#include <algorithm>
+
 #include "headlight/text/unicode.h"
 
 namespace headlight::text {
@@ -31,16 +33,34 @@ std::string changed(std::string_view text, const Change& change) {
   return result;
 }
 
+// The first place from `least` on that lies between two ASCII characters; the text's end when there
+// is none.
+size_t end_between_ascii(std::string_view text, size_t least) {
+  const auto is_ascii = [&](size_t at) { return static_cast<unsigned char>(text[at]) < 0x80; };
+  for (size_t at = std::max<size_t>(least, 1); at < text.size(); ++at) {
+    if (is_ascii(at - 1) && is_ascii(at)) return at;
+  }
+  return text.size();
+}
+
 std::string without(bool (*is_unwanted)(char32_t), std::string_view text) {
   return changed(text, [&](std::string& result, char32_t c, std::string_view bytes) {
     if (!is_unwanted(c)) result += bytes;
   });
 }
 
+// What BERT's cleaning takes away: controls, formats and private use as Hugging Face's `tokenizers`
+// knows them, whose tables end before Unicode 9; unassigned code points stay.
+bool is_bert_control(char32_t c) {
+  if (c == '\t' || c == '\n' || c == '\r') return false;
+  const bool is_later =
+      c == 0x890 || c == 0x891 || c == 0x8E2 || c == 0x110CD || (c >= 0x13430 && c <= 0x1343F);
+  return !is_later && is_control_or_private(c);
+}
+
 std::string cleaned(std::string_view text) {
   return changed(text, [](std::string& result, char32_t c, std::string_view bytes) {
-    const bool is_blank = c == '\t' || c == '\n' || c == '\r';
-    if (c == 0 || c == 0xFFFD || (!is_blank && is_other(c))) return;
+    if (c == 0 || c == 0xFFFD || is_bert_control(c)) return;
     result += is_white_space(c) ? " " : bytes;
   });
 }
@@ -160,9 +180,23 @@ void Normalizer::add_replace(const Component& component) {
   }
 }
 
+// A normal form takes several times the text: in pieces, where no step looks further than a piece.
+// Nothing joins two ASCII characters.
 std::string Normalizer::apply(std::string_view text) const {
-  std::string result(text);
-  for (const Change& step : steps_) result = applied(step, result);
+  constexpr size_t kPiece = size_t{1} << 20;
+  const bool is_local = std::ranges::all_of(steps_, [](const Change& change) {
+    return change.step != Step::replace_text && change.step != Step::replace_white_space &&
+           change.step != Step::strip_left && change.step != Step::strip_right;
+  });
+  std::string result;
+  while (!text.empty()) {
+    const size_t length = is_local ? end_between_ascii(text, kPiece) : text.size();
+    std::string piece(text.substr(0, length));
+    for (const Change& change : steps_) piece = applied(change, piece);
+    if (length == text.size() && result.empty()) return piece;
+    result += piece;
+    text.remove_prefix(length);
+  }
   return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 
 #include "headlight/text/unicode.h"
@@ -48,6 +49,14 @@ size_t white_space_after(std::string_view text) {
   return at;
 }
 
+bool stands_alone(std::string_view text, size_t at, size_t length) {
+  if (at + length < text.size() && is_word(code_point_at(text, at + length).value)) return false;
+  if (at == 0) return true;
+  size_t before = at - 1;
+  while (before > 0 && (static_cast<unsigned char>(text[before]) & 0xC0) == 0x80) --before;
+  return !is_word(code_point_at(text, before).value);
+}
+
 }  // namespace
 
 std::vector<AddedToken> read_added_tokens(const io::Json& document, const std::string& name) {
@@ -60,10 +69,11 @@ std::vector<AddedToken> read_added_tokens(const io::Json& document, const std::s
     AddedToken token = {.id = entry.integer("id", -1),
                         .content = entry.text("content", ""),
                         .is_special = entry.flag("special", false),
+                        .is_single_word = entry.flag("single_word", false),
                         .takes_left = entry.flag("lstrip", false),
                         .takes_right = entry.flag("rstrip", false)};
     if (token.content.empty()) entry.refuse("an added token has no \"content\"");
-    entry.require("single_word", false, false);
+    token.is_normalized = entry.flag("normalized", !token.is_special);
     tokens.push_back(std::move(token));
   }
   return tokens;
@@ -74,10 +84,10 @@ io::Json added_tokens_json(const std::vector<AddedToken>& tokens) {
   for (const AddedToken& token : tokens) {
     list.emplace_back(io::Json::Object{{"id", token.id},
                                        {"content", token.content},
-                                       {"single_word", false},
+                                       {"single_word", token.is_single_word},
                                        {"lstrip", token.takes_left},
                                        {"rstrip", token.takes_right},
-                                       {"normalized", false},
+                                       {"normalized", token.is_normalized},
                                        {"special", token.is_special}});
   }
   return list;
@@ -88,11 +98,40 @@ bool is_well_known(std::string_view token) {
                              [&](Names names) { return is_one_of(token, names); });
 }
 
-SpecialIds special_ids(const Vocabulary& vocabulary, std::optional<int64_t> unknown) {
-  return {.pad = first_of(vocabulary, kPad),
-          .bos = first_of(vocabulary, kBegin),
-          .eos = first_of(vocabulary, kEnd),
+SpecialIds special_ids(const Vocabulary& vocabulary, std::optional<int64_t> unknown,
+                       const TokenRoles& roles) {
+  // BERT's [CLS] and [SEP] stand where others have a beginning and an end.
+  const auto id_of = [&](const char* role, const char* second, Names names) {
+    auto found = roles.find(role);
+    if (found == roles.end()) found = roles.find(second);
+    return found == roles.end() ? first_of(vocabulary, names) : vocabulary.find(found->second);
+  };
+  return {.pad = id_of("pad_token", "", kPad),
+          .bos = id_of("bos_token", "cls_token", kBegin),
+          .eos = id_of("eos_token", "sep_token", kEnd),
           .unk = unknown ? unknown : first_of(vocabulary, kUnknown)};
+}
+
+AddedTokenFinder raw_finder(const std::vector<AddedToken>& tokens) {
+  std::vector<AddedToken> raw;
+  std::ranges::copy_if(tokens, std::back_inserter(raw),
+                       [](const AddedToken& token) { return !token.is_normalized; });
+  return AddedTokenFinder(raw);
+}
+
+AddedTokenFinder normalized_finder(std::vector<AddedToken> tokens, const Normalizer& normalizer,
+                                   const std::string& name) {
+  std::erase_if(tokens, [](const AddedToken& token) { return !token.is_normalized; });
+  for (AddedToken& token : tokens) {
+    check_utf8(token.content);
+    std::string content = normalizer.apply(token.content);
+    if (content.empty()) {
+      refuse_tokenizer(name, "nothing is left of the added token " + io::in_quotes(token.content) +
+                                 " when it is normalized");
+    }
+    token.content = std::move(content);
+  }
+  return AddedTokenFinder(tokens);
 }
 
 AddedTokenFinder::AddedTokenFinder(const std::vector<AddedToken>& tokens)
@@ -129,6 +168,10 @@ void AddedTokenFinder::split(std::string_view text, bool with_special,
     const AddedToken* token = token_at(text, at, with_special);
     if (!token) {
       ++at;
+      continue;
+    }
+    if (token->is_single_word && !stands_alone(text, at, token->content.size())) {
+      at += token->content.size();
       continue;
     }
     const std::string_view before = text.substr(begin, at - begin);

@@ -2,33 +2,42 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "headlight/text/component.h"
+#include "headlight/text/normalizer.h"
 #include "headlight/text/tokenizer.h"
 #include "headlight/text/vocabulary.h"
 
 namespace headlight::text {
 
-// A token that is found in a text before the text is normalised and split.
+// A token that is found in a text before the text is split.
 struct AddedToken {
   int64_t id = 0;
-  std::string content;
-  bool is_special = true;   // or else it is always found
-  bool takes_left = false;  // takes the white space before it, or after it, with it
+  std::string content = {};
+  bool is_special = true;       // or else it is always found
+  bool is_normalized = false;   // normalised itself, and found in the normalised text
+  bool is_single_word = false;  // not found where a letter, number or _ stands right beside it
+  bool takes_left = false;      // takes the white space before it, or after it, with it
   bool takes_right = false;
 };
+
+// Which token has which role, as tokenizer_config.json writes it: "eos_token" is "</s>".
+using TokenRoles = std::map<std::string, std::string>;
 
 std::vector<AddedToken> read_added_tokens(const io::Json& document, const std::string& name);
 io::Json added_tokens_json(const std::vector<AddedToken>& tokens);
 
 // Tokens whose names say that they are special: for files that do not.
 bool is_well_known(std::string_view token);
-// By their names, among the special ones.
-SpecialIds special_ids(const Vocabulary& vocabulary, std::optional<int64_t> unknown);
+// By the roles that files give to tokens ("eos_token"), or else by their names, among the special
+// ones.
+SpecialIds special_ids(const Vocabulary& vocabulary, std::optional<int64_t> unknown,
+                       const TokenRoles& roles);
 
 // Finds added tokens in texts: the leftmost, of those the longest.
 class AddedTokenFinder {
@@ -50,6 +59,12 @@ class AddedTokenFinder {
   std::vector<size_t> lengths_;  // longest first
   std::vector<bool> is_first_byte_;
 };
+
+// Those that are found in the text as it is, or in the normalised one; what is looked for there is
+// their own text, normalised. `name` is for errors.
+AddedTokenFinder raw_finder(const std::vector<AddedToken>& tokens);
+AddedTokenFinder normalized_finder(std::vector<AddedToken> tokens, const Normalizer& normalizer,
+                                   const std::string& name);
 
 // What is put around a text.
 struct Frame {

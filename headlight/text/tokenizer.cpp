@@ -16,14 +16,80 @@ void check_id(const Vocabulary& vocabulary, int64_t id) {
                     "the tokenizer has ids from 0 to " + std::to_string(vocabulary.size() - 1));
 }
 
-void encode_plain(const TokenizerParts& parts, std::string_view text, Ids& ids) {
+// Ids on their way to who takes them.
+class IdBuffer {
+ public:
+  explicit IdBuffer(const IdTaker& take) : take_(take) {}
+
+  Ids& ids() { return ids_; }
+  void pass_on(size_t from = 0) {
+    if (ids_.size() <= from) return;
+    take_(ids_);
+    ids_.clear();
+  }
+  void pass_on_many() { pass_on(4096); }
+
+ private:
+  const IdTaker& take_;
+  Ids ids_;
+};
+
+// What lies between added tokens, normalised already.
+void encode_stretch(const TokenizerParts& parts, std::string_view text, IdBuffer& buffer) {
+  std::string spaced;
+  if (parts.splitter.adds_space() && !text.starts_with(' ')) {
+    text = spaced = std::string(" ").append(text);
+  }
+  parts.splitter.split(text, [&](std::string_view piece) {
+    parts.model->encode(parts.vocabulary, piece, buffer.ids());
+    buffer.pass_on_many();
+  });
+}
+
+void encode_plain(const TokenizerParts& parts, std::string_view text, bool special,
+                  IdBuffer& buffer) {
   std::string changed;
   if (!parts.normalizer.does_nothing()) text = changed = parts.normalizer.apply(text);
-  if (parts.splitter.adds_space() && !text.starts_with(' ')) {
-    text = changed = std::string(" ").append(text);
+  parts.normalized_finder.split(
+      text, special, [&](std::string_view plain) { encode_stretch(parts, plain, buffer); },
+      [&](int64_t id) { buffer.ids().push_back(id); });
+}
+
+void encode_text(const TokenizerParts& parts, std::string_view text, bool special,
+                 const IdTaker& take) {
+  IdBuffer buffer(take);
+  parts.finder.split(
+      text, special, [&](std::string_view plain) { encode_plain(parts, plain, special, buffer); },
+      [&](int64_t id) {
+        buffer.ids().push_back(id);
+        buffer.pass_on_many();
+      });
+  buffer.pass_on();
+}
+
+// The first ids, or the last, as far as a cut leaves them; all without one.
+Ids kept_ids(const TokenizerParts& parts, std::string_view text, const EncodeOptions& options,
+             int64_t around) {
+  Ids kept;
+  const bool is_cut = options.sizing != Sizing::whole && parts.sizes.cut;
+  constexpr size_t kSpare = 65'536;
+  encode_text(parts, text, options.special, [&](std::span<const int64_t> ids) {
+    kept.insert(kept.end(), ids.begin(), ids.end());
+    const bool is_long = is_cut && kept.size() > kSpare &&
+                         static_cast<int64_t>(kept.size() - kSpare) > parts.sizes.cut->longest;
+    if (is_long) parts.sizes.shorten(kept, 0);
+  });
+  if (is_cut) parts.sizes.shorten(kept, around);
+  return kept;
+}
+
+void check_text(std::string_view text) {
+  check_utf8(text);
+  if (text.size() >= kTextLimit) {
+    throw base::Error(base::ErrorKind::bad_input, "text", "",
+                      std::to_string(text.size()) + " bytes, at most " +
+                          std::to_string(kTextLimit - 1) + " are tokenized at once");
   }
-  parts.splitter.split(
-      text, [&](std::string_view piece) { parts.model->encode(parts.vocabulary, piece, ids); });
 }
 
 }  // namespace
@@ -32,19 +98,24 @@ Tokenizer::Tokenizer(TokenizerParts parts)
     : parts_(std::make_shared<const TokenizerParts>(std::move(parts))) {}
 
 std::vector<int64_t> Tokenizer::encode(std::string_view text, EncodeOptions options) const {
-  check_utf8(text);
-  if (text.size() >= kTextLimit) {
-    throw base::Error(base::ErrorKind::bad_input, "text", "",
-                      std::to_string(text.size()) + " bytes, at most " +
-                          std::to_string(kTextLimit - 1) + " are tokenized at once");
-  }
-  Ids ids;
-  if (options.framed) ids = parts_->frame.before;
-  parts_->finder.split(
-      text, options.special, [&](std::string_view plain) { encode_plain(*parts_, plain, ids); },
-      [&](int64_t id) { ids.push_back(id); });
-  if (options.framed) ids.insert(ids.end(), parts_->frame.after.begin(), parts_->frame.after.end());
+  check_text(text);
+  const Frame frame = options.framed ? parts_->frame : Frame();
+  Ids ids = kept_ids(*parts_, text, options,
+                     static_cast<int64_t>(frame.before.size() + frame.after.size()));
+  ids.insert(ids.begin(), frame.before.begin(), frame.before.end());
+  ids.insert(ids.end(), frame.after.begin(), frame.after.end());
+  if (options.sizing == Sizing::cut_and_filled) parts_->sizes.fill(ids);
   return ids;
+}
+
+void Tokenizer::encode(std::string_view text, EncodeOptions options, const IdTaker& take) const {
+  if (options.sizing != Sizing::whole && (parts_->sizes.cut || parts_->sizes.filling)) {
+    return take(encode(text, options));
+  }
+  check_text(text);
+  if (options.framed) take(parts_->frame.before);
+  encode_text(*parts_, text, options.special, take);
+  if (options.framed) take(parts_->frame.after);
 }
 
 std::string Tokenizer::decode(std::span<const int64_t> ids, DecodeOptions options) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,10 +14,19 @@
 
 namespace headlight::text {
 
+// Whether ids are cut at the length, and filled up to the length, that a tokenizer.json may name
+// (its "truncation" and "padding"). What fills up is for other programs: models here are told how
+// many ids count.
+enum class Sizing { whole, cut, cut_and_filled };
+
 struct EncodeOptions {
   bool special = false;  // the text of a special token becomes that token, or else plain text
   bool framed = false;   // with what the tokenizer puts around a text, BERT's [CLS] and [SEP]
+  Sizing sizing = Sizing::whole;
 };
+
+// Takes ids as they come, some at a time.
+using IdTaker = std::function<void(std::span<const int64_t>)>;
 
 struct DecodeOptions {
   bool special = true;  // special tokens appear as their text, or else not at all
@@ -41,6 +51,8 @@ class Tokenizer {
   // Throws Error(bad_input) for text that is not UTF-8, and for what no token stands for when there
   // is no unknown token.
   std::vector<int64_t> encode(std::string_view text, EncodeOptions options = {}) const;
+  // The same without holding all ids at once.
+  void encode(std::string_view text, EncodeOptions options, const IdTaker& take) const;
   // UTF-8 whatever the ids are: bytes that are not become U+FFFD. Throws Error(bad_input) for an id
   // that is not in [0, size()).
   std::string decode(std::span<const int64_t> ids, DecodeOptions options = {}) const;

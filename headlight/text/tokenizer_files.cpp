@@ -4,6 +4,7 @@
 
 #include "headlight/text/tokenizer_parts.h"
 #include "headlight/text/tokenizer_read.h"
+#include "headlight/text/tokenizer_settings.h"
 #include "headlight/text/vocabulary_files.h"
 
 namespace headlight::text {
@@ -54,6 +55,38 @@ std::vector<AddedToken> well_known_tokens(const Vocabulary::Entries& entries,
   return tokens;
 }
 
+int64_t id_of(const Vocabulary::Entries& entries, const std::string& token,
+              const std::string& name) {
+  const auto entry = std::ranges::find(entries, token, &Vocabulary::Entries::value_type::first);
+  if (entry != entries.end()) return entry->second;
+  refuse_tokenizer(name, "the token " + io::in_quotes(token) + " is missing");
+}
+
+// What add_bos_token and add_eos_token put around a text; null: nothing.
+io::Json begin_and_end(const TokenizerSettings& settings, const TokenizerPlan& plan,
+                       const std::string& name) {
+  if (!settings.adds_begin && !settings.adds_end) return {};
+  io::Json::Array single;
+  Object ids;
+  const auto add = [&](const char* role) {
+    const std::string token = settings.token(role, "<|endoftext|>");
+    single.emplace_back(Object{{"SpecialToken", Object{{"id", token}, {"type_id", 0}}}});
+    if (std::ranges::find(ids, token, &io::Json::Member::first) != ids.end()) return;
+    const auto added = std::ranges::find(plan.added, token, &AddedToken::content);
+    const int64_t id = added != plan.added.end() ? added->id : id_of(plan.entries, token, name);
+    ids.emplace_back(
+        token,
+        Object{{"id", token}, {"ids", io::Json::Array{id}}, {"tokens", io::Json::Array{token}}});
+  };
+  if (settings.adds_begin) add("bos_token");
+  single.emplace_back(Object{{"Sequence", Object{{"id", "A"}, {"type_id", 0}}}});
+  if (settings.adds_end) add("eos_token");
+  return Object{{"type", "TemplateProcessing"},
+                {"single", single},
+                {"pair", single},
+                {"special_tokens", ids}};
+}
+
 Tokenizer read_bpe_files(base::FileSystem& files, const std::string& vocabulary_path,
                          const std::string& merges_path) {
   const io::Json document = io::parse_json(read_file(files, vocabulary_path), vocabulary_path);
@@ -66,33 +99,34 @@ Tokenizer read_bpe_files(base::FileSystem& files, const std::string& vocabulary_
     merges.push_back(split_merge(line, merges_path));
   }
   std::vector<AddedToken> added = well_known_tokens(entries, merges);
-  return Tokenizer(TokenizerParts(
-      byte_level_plan(merges_path, std::move(entries), std::move(merges), std::move(added))));
+  const TokenizerSettings settings =
+      read_tokenizer_settings(files, base::directory_of(vocabulary_path));
+  TokenizerPlan plan =
+      byte_level_plan(merges_path, std::move(entries), std::move(merges), std::move(added));
+  apply_settings(settings, plan);
+  plan.post_processor = begin_and_end(settings, plan, merges_path);
+  return Tokenizer(TokenizerParts(std::move(plan)));
 }
 
 // BERT's settings where its tokenizer_config.json stands beside the vocabulary; its usual ones
 // otherwise.
-Object bert_normalizer(base::FileSystem& files, const std::string& directory) {
-  const std::string path = directory + "/tokenizer_config.json";
-  const io::Json settings = base::exists(files, path) ? io::read_json(files, path) : io::Json();
-  const Component config(settings, "tokenizer_config", path);
-  const bool is_lower = config.flag("do_lower_case", true);
+Object bert_normalizer(const TokenizerSettings& settings) {
+  const bool is_lower = settings.lower_case.value_or(true);
   return {{"type", "BertNormalizer"},
           {"clean_text", true},
-          {"handle_chinese_chars", config.flag("tokenize_chinese_chars", true)},
-          {"strip_accents", config.flag("strip_accents", is_lower)},
+          {"handle_chinese_chars", settings.parts_chinese.value_or(true)},
+          {"strip_accents", settings.strips_accents.value_or(is_lower)},
           {"lowercase", is_lower}};
 }
 
-Object bert_frame(const Vocabulary::Entries& entries, const std::string& name) {
-  const auto pair_of = [&](const char* token) {
-    const auto entry = std::ranges::find(entries, token, &Vocabulary::Entries::value_type::first);
-    if (entry == entries.end()) {
-      refuse_tokenizer(name, "the token " + io::in_quotes(token) + " is missing");
-    }
-    return io::Json::Array{entry->first, entry->second};
+Object bert_frame(const Vocabulary::Entries& entries, const TokenizerSettings& settings,
+                  const std::string& name) {
+  const auto pair_of = [&](const std::string& token) {
+    return io::Json::Array{token, id_of(entries, token, name)};
   };
-  return {{"type", "BertProcessing"}, {"sep", pair_of("[SEP]")}, {"cls", pair_of("[CLS]")}};
+  return {{"type", "BertProcessing"},
+          {"sep", pair_of(settings.token("sep_token", "[SEP]"))},
+          {"cls", pair_of(settings.token("cls_token", "[CLS]"))}};
 }
 
 Tokenizer read_word_pieces(base::FileSystem& files, const std::string& directory,
@@ -104,18 +138,21 @@ Tokenizer read_word_pieces(base::FileSystem& files, const std::string& directory
   }
   if (entries.empty()) refuse_tokenizer(path, "the vocabulary is empty");
   std::vector<AddedToken> added = well_known_tokens(entries, {});
-  Object frame = bert_frame(entries, path);
-  return Tokenizer(
-      TokenizerParts({.name = path,
-                      .normalizer = bert_normalizer(files, directory),
-                      .pre_tokenizer = Object{{"type", "BertPreTokenizer"}},
-                      .post_processor = std::move(frame),
-                      .decoder = Object{{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}},
-                      .entries = std::move(entries),
-                      .added = std::move(added),
-                      .model = [&](const Vocabulary& vocabulary) {
-                        return std::make_unique<WordPiece>(vocabulary, WordPiece::Settings(), path);
-                      }}));
+  const TokenizerSettings settings = read_tokenizer_settings(files, directory);
+  const WordPiece::Settings pieces{.unknown = settings.token("unk_token", "[UNK]")};
+  Object frame = bert_frame(entries, settings, path);
+  TokenizerPlan plan{.name = path,
+                     .normalizer = bert_normalizer(settings),
+                     .pre_tokenizer = Object{{"type", "BertPreTokenizer"}},
+                     .post_processor = std::move(frame),
+                     .decoder = Object{{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}},
+                     .entries = std::move(entries),
+                     .added = std::move(added),
+                     .model = [&](const Vocabulary& vocabulary) {
+                       return std::make_unique<WordPiece>(vocabulary, pieces, path);
+                     }};
+  apply_settings(settings, plan);
+  return Tokenizer(TokenizerParts(std::move(plan)));
 }
 
 // The first of the files that can be the whole or the beginning of a tokenizer, or none.
@@ -142,7 +179,8 @@ Tokenizer read_named(base::FileSystem& files, const std::string& directory,
     return read_bpe_files(files, place + std::string(names.vocabulary),
                           place + std::string(names.merges));
   }
-  return parse_tokenizer(read_file(files, place + name), place + name);
+  return parse_tokenizer(read_file(files, place + name), place + name,
+                         read_tokenizer_settings(files, directory));
 }
 
 }  // namespace

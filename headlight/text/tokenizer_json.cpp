@@ -3,6 +3,7 @@
 
 #include "headlight/text/tokenizer_parts.h"
 #include "headlight/text/tokenizer_read.h"
+#include "headlight/text/tokenizer_settings.h"
 #include "headlight/text/vocabulary_files.h"
 
 namespace headlight::text {
@@ -34,23 +35,26 @@ std::unique_ptr<Model> read_bpe(const Component& model, const Vocabulary& vocabu
     model.require(setting, false, false);
   }
   const io::Json* dropout = model.find("dropout");
-  if (dropout && !dropout->is_null()) model.refuse("\"dropout\" is not supported");
+  if (dropout && !dropout->is_null() && dropout->number() != 0.0) {
+    model.refuse("\"dropout\" is not supported: the same text would have other ids each time");
+  }
   Bpe::Merges merges;
   for (const io::Json& merge : model.array("merges")) merges.push_back(read_merge(model, merge));
   return std::make_unique<Bpe>(vocabulary, merges, model.text("unk_token", ""), model.name());
 }
 
-std::unique_ptr<Model> read_model(const Component& model, const Vocabulary& vocabulary) {
+// `unknown` is the unknown token that files beside the tokenizer name; empty: none.
+std::unique_ptr<Model> read_model(const Component& model, const Vocabulary& vocabulary,
+                                  const std::string& unknown) {
   if (model.type() == "BPE") return read_bpe(model, vocabulary);
   if (model.type() == "WordLevel") {
     return std::make_unique<WordLevel>(vocabulary, model.text("unk_token", "<unk>"));
   }
-  if (model.type() != "WordPiece") model.refuse_type("BPE, WordLevel and WordPiece");
   const WordPiece::Settings usual;
   return std::make_unique<WordPiece>(
       vocabulary,
       WordPiece::Settings{
-          .unknown = model.text("unk_token", usual.unknown),
+          .unknown = unknown.empty() ? model.text("unk_token", usual.unknown) : unknown,
           .prefix = model.text("continuing_subword_prefix", usual.prefix),
           .longest_piece = model.integer("max_input_chars_per_word", usual.longest_piece)},
       model.name());
@@ -65,23 +69,42 @@ Object vocabulary_json(const Vocabulary& vocabulary) {
   return result;
 }
 
+// Before anything else of it is read: other models have other members.
+void check_model_type(const Component& model) {
+  const std::string& type = model.type();
+  if (type == "BPE" || type == "WordLevel" || type == "WordPiece") return;
+  model.refuse_type("BPE, WordLevel and WordPiece");
+}
+
 }  // namespace
 
 Tokenizer parse_tokenizer(std::string_view json, const std::string& name) {
+  return parse_tokenizer(json, name, {.is_generic = true});
+}
+
+Tokenizer parse_tokenizer(std::string_view json, const std::string& name,
+                          const TokenizerSettings& settings) {
   const io::Json document = io::parse_json(json, name);
   if (!document.object()) refuse_tokenizer(name, "is not an object");
   const io::Json* model_json = document.find("model");
   if (!model_json || !model_json->object()) refuse_tokenizer(name, "\"model\" is no object");
   const Component model(*model_json, "model", name);
-  return Tokenizer(TokenizerParts(
-      {.name = name,
-       .normalizer = member(document, "normalizer"),
-       .pre_tokenizer = member(document, "pre_tokenizer"),
-       .post_processor = member(document, "post_processor"),
-       .decoder = member(document, "decoder"),
-       .entries = vocabulary_entries(model.object("vocab"), name),
-       .added = read_added_tokens(document, name),
-       .model = [&](const Vocabulary& vocabulary) { return read_model(model, vocabulary); }}));
+  check_model_type(model);
+  const std::string unknown = settings.is_generic ? "" : settings.token("unk_token", "");
+  TokenizerPlan plan{.name = name,
+                     .normalizer = member(document, "normalizer"),
+                     .pre_tokenizer = member(document, "pre_tokenizer"),
+                     .post_processor = member(document, "post_processor"),
+                     .decoder = member(document, "decoder"),
+                     .truncation = member(document, "truncation"),
+                     .padding = member(document, "padding"),
+                     .entries = vocabulary_entries(model.object("vocab"), name),
+                     .added = read_added_tokens(document, name),
+                     .model = [&](const Vocabulary& vocabulary) {
+                       return read_model(model, vocabulary, unknown);
+                     }};
+  apply_settings(settings, plan);
+  return Tokenizer(TokenizerParts(std::move(plan)));
 }
 
 std::string Tokenizer::json() const {
@@ -91,7 +114,8 @@ std::string Tokenizer::json() const {
   // A list of merges comes last, as it is long.
   const auto merges = std::ranges::find(model, "merges", &io::Json::Member::first);
   if (merges != model.end()) std::rotate(merges, merges + 1, model.end());
-  Object document = {{"version", "1.0"}, {"truncation", io::Json()}, {"padding", io::Json()}};
+  Object document = {
+      {"version", "1.0"}, {"truncation", parts.truncation_json}, {"padding", parts.padding_json}};
   document.emplace_back("added_tokens", added_tokens_json(parts.added));
   document.emplace_back("normalizer", parts.normalizer_json);
   document.emplace_back("pre_tokenizer", parts.pre_tokenizer_json);
@@ -112,7 +136,7 @@ std::string Tokenizer::config_json() const {
   add(is_bert ? "cls_token" : "bos_token", special().bos);
   add(is_bert ? "sep_token" : "eos_token", special().eos);
   add("unk_token", special().unk);
-  if (is_bert) add("mask_token", find("[MASK]"));
+  if (is_bert) add("mask_token", parts_->mask);
   return io::json_text(document) + "\n";
 }
 

@@ -34,15 +34,22 @@ TokenizerParts::TokenizerParts(TokenizerPlan plan)
       pre_tokenizer_json(std::move(plan.pre_tokenizer)),
       post_processor_json(std::move(plan.post_processor)),
       decoder_json(std::move(plan.decoder)),
+      truncation_json(std::move(plan.truncation)),
+      padding_json(std::move(plan.padding)),
       added(plan.added),
       vocabulary(whole_vocabulary(plan)),
       normalizer({normalizer_json, "normalizer", plan.name}),
       splitter({pre_tokenizer_json, "pre_tokenizer", plan.name}),
       joiner({decoder_json, "decoder", plan.name}),
       frame(read_frame({post_processor_json, "post_processor", plan.name}, vocabulary)),
-      finder(added),
+      sizes(read_sizes({truncation_json, "truncation", plan.name},
+                       {padding_json, "padding", plan.name}, vocabulary)),
+      finder(raw_finder(added)),
+      normalized_finder(text::normalized_finder(added, normalizer, plan.name)),
       model(plan.model(vocabulary)),
-      special(special_ids(vocabulary, model->unknown())) {
+      special(special_ids(vocabulary, model->unknown(), plan.roles)),
+      mask(vocabulary.find(plan.roles.contains("mask_token") ? plan.roles.at("mask_token")
+                                                             : "[MASK]")) {
   const bool is_bpe = model->kind() == "bpe";
   if (splitter.is_byte_level() != is_bpe || joiner.is_byte_level() != is_bpe) {
     refuse_tokenizer(plan.name,

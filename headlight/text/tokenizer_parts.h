@@ -7,6 +7,7 @@
 #include "headlight/text/joiner.h"
 #include "headlight/text/model.h"
 #include "headlight/text/normalizer.h"
+#include "headlight/text/sizes.h"
 #include "headlight/text/special_tokens.h"
 #include "headlight/text/splitter.h"
 
@@ -20,8 +21,11 @@ struct TokenizerPlan {
   io::Json pre_tokenizer = {};
   io::Json post_processor = {};
   io::Json decoder = {};
+  io::Json truncation = {};
+  io::Json padding = {};
   Vocabulary::Entries entries = {};
   std::vector<AddedToken> added = {};
+  TokenRoles roles = {};
   std::function<std::unique_ptr<Model>(const Vocabulary&)> model = {};
 };
 
@@ -32,15 +36,20 @@ struct TokenizerParts {
   io::Json pre_tokenizer_json;
   io::Json post_processor_json;
   io::Json decoder_json;
+  io::Json truncation_json;
+  io::Json padding_json;
   std::vector<AddedToken> added;
   Vocabulary vocabulary;
   Normalizer normalizer;
   Splitter splitter;
   Joiner joiner;
   Frame frame;
-  AddedTokenFinder finder;
+  Sizes sizes;
+  AddedTokenFinder finder;             // of tokens in the text as it is
+  AddedTokenFinder normalized_finder;  // of tokens in the normalised text
   std::unique_ptr<Model> model;
   SpecialIds special;
+  std::optional<int64_t> mask;
 };
 
 // The plan of a byte-level BPE: GPT-2's splitting.

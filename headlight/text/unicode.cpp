@@ -124,10 +124,8 @@ bool is_punctuation(char32_t code_point) {
   return is_between(category_of(code_point), UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO);
 }
 
-bool is_other(char32_t code_point) {
-  const utf8proc_category_t category = category_of(code_point);
-  return category == UTF8PROC_CATEGORY_CN ||
-         is_between(category, UTF8PROC_CATEGORY_CC, UTF8PROC_CATEGORY_CO);
+bool is_control_or_private(char32_t code_point) {
+  return is_between(category_of(code_point), UTF8PROC_CATEGORY_CC, UTF8PROC_CATEGORY_CO);
 }
 
 bool is_white_space(char32_t code_point) {

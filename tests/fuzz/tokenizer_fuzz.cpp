@@ -20,6 +20,13 @@ void check_text(const text::Tokenizer& tokenizer, std::string_view text) {
   joined += stream.finish();
   fuzz::require(joined == tokenizer.decode(ids));
   fuzz::require(io::valid_utf8_length(joined) == joined.size());
+  const text::EncodeOptions sized{
+      .special = true, .framed = true, .sizing = text::Sizing::cut_and_filled};
+  std::vector<int64_t> streamed;
+  tokenizer.encode(text, sized, [&](std::span<const int64_t> some) {
+    streamed.insert(streamed.end(), some.begin(), some.end());
+  });
+  fuzz::require(streamed == tokenizer.encode(text, sized));
 }
 
 void check_document(std::string_view document, std::string_view text) {

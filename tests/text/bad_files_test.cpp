@@ -148,8 +148,8 @@ const std::vector<io::BadFile> kBadAddedTokens = {
     {"another_id", with(R"("added_tokens":[{"content":"a","id":2}])"),
      R"(the token "a" has two ids, 0 and 2)"},
     {"gap", with(R"("added_tokens":[{"content":"<s>","id":5}])"), "no token has the id 2"},
-    {"single_word", with(R"("added_tokens":[{"content":"<s>","id":2,"single_word":true}])"),
-     R"("single_word" is supported only as false)"},
+    {"single_word", with(R"("added_tokens":[{"content":"<s>","id":2,"single_word":7}])"),
+     R"("single_word" is not true or false)"},
     {"merge_of_special",
      R"({"added_tokens":[{"content":"ab","id":3,"special":true}],)" +
          of_merges(R"(["a b"])").substr(1),

@@ -23,7 +23,9 @@ TEST(CodePoints, belong_to_their_classes) {
   EXPECT_TRUE(is_punctuation(U'!') && is_punctuation(U'…') && !is_punctuation(U'$'));
   EXPECT_TRUE(is_mark(U'\u0301') && is_nonspacing_mark(U'\u0301') && !is_mark(U'a'));
   EXPECT_TRUE(is_mark(U'\u0903') && !is_nonspacing_mark(U'\u0903'));
-  EXPECT_TRUE(is_other(U'\u200d') && is_other(U'\x07') && is_other(U'\ue000') && !is_other(U' '));
+  EXPECT_TRUE(is_control_or_private(U'\u200d') && is_control_or_private(U'\x07'));
+  EXPECT_TRUE(is_control_or_private(U'\ue000') && !is_control_or_private(U' '));
+  EXPECT_FALSE(is_control_or_private(U'\u0378'));  // unassigned
   EXPECT_TRUE(is_word(U'_') && is_word(U'é') && is_word(U'Ⓐ') && is_word(U'\u200d'));
   EXPECT_FALSE(is_word(U'-') || is_word(U'½') || is_word(U'€'));
 }

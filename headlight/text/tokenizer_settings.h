@@ -1,0 +1,43 @@
+// What the files beside a tokenizer say of it: tokenizer_config.json, special_tokens_map.json and
+// added_tokens.json, which transformers reads over the tokenizer's own. For text's own use.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/text/tokenizer_parts.h"
+
+namespace headlight::text {
+
+struct TokenizerSettings {
+  // Of byte-level tokenizers.
+  std::optional<bool> adds_prefix_space = {};
+  bool adds_begin = false;  // the tokens around a text, where no tokenizer.json says which
+  bool adds_end = false;
+  // Of BERT's normalizer; a class that is nobody's in particular takes the tokenizer.json as it is.
+  bool is_generic = false;
+  std::optional<bool> lower_case = {};
+  std::optional<bool> strips_accents = {};
+  std::optional<bool> parts_chinese = {};
+  // Tokens by role ("eos_token"), and those with ids of their own.
+  std::map<std::string, AddedToken> roles = {};
+  std::vector<AddedToken> added = {};
+  std::vector<std::string> other_special = {};
+
+  // The token of a role; `usual` when the files do not name one.
+  std::string token(const std::string& role, const std::string& usual) const;
+};
+
+// Those in a folder; all is open where there are none. Throws Error(bad_input).
+TokenizerSettings read_tokenizer_settings(base::FileSystem& files, const std::string& directory);
+
+// A tokenizer.json in memory with what the files beside it say.
+Tokenizer parse_tokenizer(std::string_view json, const std::string& name,
+                          const TokenizerSettings& settings);
+
+// Changes a plan, before a tokenizer is made of it, to what the settings say.
+void apply_settings(const TokenizerSettings& settings, TokenizerPlan& plan);
+
+}  // namespace headlight::text
