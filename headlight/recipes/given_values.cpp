@@ -31,6 +31,10 @@ std::string GivenValues::source(std::string_view name) const {
   return found == values_.end() ? key_text(name) : found->second.source;
 }
 
+bool GivenValues::has_any(Level level) const {
+  return std::ranges::any_of(values_, [&](const auto& one) { return one.second.level == level; });
+}
+
 std::string GivenValues::key_text(std::string_view name) const {
   return prefix_.empty() ? key_in_files(name) : prefix_ + std::string(name);
 }

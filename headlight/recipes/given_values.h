@@ -43,6 +43,8 @@ class GivenValues {
   std::string source(std::string_view name) const;
   // Where it was given; it must have been.
   Level level(std::string_view name) const { return values_.find(name)->second.level; }
+  // Whether any value was given there.
+  bool has_any(Level level) const;
   // A key as people write it here: "--max-iters" or "max_iters".
   std::string key_text(std::string_view name) const;
 

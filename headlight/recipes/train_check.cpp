@@ -149,7 +149,9 @@ void settle_train_values(GivenValues& values) {
 }
 
 base::ErrorKind kind_of_wrong(const GivenValues& values, std::string_view key) {
-  Level level = values.has(key) ? values.level(key) : Level::request;
+  // What is missing is missing in the file that a run goes on by.
+  const Level missing = values.has_any(Level::run) ? Level::run : Level::request;
+  Level level = values.has(key) ? values.level(key) : missing;
   if (level == Level::preset && values.has("preset")) level = values.level("preset");
   return level == Level::file || level == Level::run ? ErrorKind::bad_input : ErrorKind::usage;
 }

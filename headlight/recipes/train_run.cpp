@@ -112,7 +112,13 @@ TrainRun::TrainRun(base::ThreadPool& threads, base::FileSystem& files, const Tra
     check_not_past(checkpoints_, request, settings_.max_iters);
   }
   check_writable(files_, folder_);
-  setup_ = make_train_setup(files_, settings_, request.values);
+  try {
+    setup_ = make_train_setup(files_, settings_, request.values);
+  } catch (const Error& error) {
+    // The encoding is not known before a text is read; nobody typed one that a file names.
+    const bool is_typed = request.values.has("encoding") || error.kind() != ErrorKind::usage;
+    throw is_typed ? error : error.with_kind(ErrorKind::bad_input);
+  }
   if (before) check_data(*before, setup_, request);
 }
 
