@@ -52,7 +52,8 @@ void run_embed(Session& session) {
   }
   const text::Tokenizer tokenizer = recipes::need_tokenizer(session.files, loaded);
   const EncodeLine encode = [&](const std::string& line, const std::string& place) {
-    auto ids = encode_line("embed", tokenizer, model, line, place, {.framed = true});
+    auto ids = encode_line("embed", tokenizer, model, line, place,
+                           {.framed = true, .sizing = text::Sizing::cut});
     if (ids.empty()) throw Error(ErrorKind::bad_input, "embed", place, "has no tokens");
     return ids;
   };

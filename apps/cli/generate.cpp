@@ -251,6 +251,7 @@ void print_as_it_comes(Session& session, autograd::Context& context, const Gener
 void run_generate(Session& session) {
   const GenerateSettings settings = read_settings(session);
   const recipes::LoadedModel loaded = load_model(session);
+  models::check_generation_settings(session.files, loaded.folder);
   if (!loaded.model->capabilities().continues_prompt) {
     const std::string types =
         models::known_architectures().types_that({&models::Capabilities::continues_prompt});

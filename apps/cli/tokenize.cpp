@@ -1,4 +1,6 @@
 // `headlight tokenize`: from a text to tokens, and back.
+#include <deque>
+
 #include "apps/cli/program/input.h"
 #include "apps/cli/program/progress.h"
 #include "headlight/io/io.h"
@@ -43,16 +45,89 @@ std::string text_given(const Session& session) {
                        arguments.text("encoding").value_or(""));
 }
 
-io::Json::Object document(const text::Tokenizer& tokenizer, const std::vector<int64_t>& ids) {
-  io::Json::Array tokens;
-  for (const int64_t id : ids) tokens.emplace_back(tokenizer.token(id));
-  return {{"ids", io::Json::Array(ids.begin(), ids.end())}, {"tokens", std::move(tokens)}};
+// The ids of a long text: nowhere twice, and in half the bytes of int64.
+using CompactIds = std::deque<int32_t>;
+
+// Tokens as JSON texts, each made once.
+class QuotedTokens {
+ public:
+  explicit QuotedTokens(const text::Tokenizer& tokenizer)
+      : tokenizer_(tokenizer), texts_(static_cast<size_t>(tokenizer.size())) {}
+
+  const std::string& text(int64_t id) {
+    std::string& text = texts_[static_cast<size_t>(id)];
+    if (text.empty()) text = io::json_text(tokenizer_.token(id));
+    return text;
+  }
+
+ private:
+  const text::Tokenizer& tokenizer_;
+  std::vector<std::string> texts_;
+};
+
+// Text for standard output in pieces of some size.
+class Pieces {
+ public:
+  explicit Pieces(Session& session) : session_(session) {}
+
+  void add(std::string_view text) {
+    text_ += text;
+    if (text_.size() >= kSize) finish();
+  }
+  void finish() {
+    session_.output.write(text_);
+    text_.clear();
+  }
+
+ private:
+  static constexpr size_t kSize = size_t{1} << 16;
+  Session& session_;
+  std::string text_;
+};
+
+// {"ids":[…],"tokens":[…]}, with the members of `more` after them.
+void print_document(Session& session, const text::Tokenizer& tokenizer, const CompactIds& ids,
+                    std::string_view more = "") {
+  Pieces pieces(session);
+  QuotedTokens tokens(tokenizer);
+  const auto list = [&](const auto& text_of) {
+    bool is_first = true;
+    for (const int32_t id : ids) {
+      if (!is_first) pieces.add(",");
+      is_first = false;
+      pieces.add(text_of(id));
+    }
+  };
+  pieces.add(R"({"ids":[)");
+  list([](int32_t id) { return std::to_string(id); });
+  pieces.add(R"(],"tokens":[)");
+  list([&](int32_t id) -> const std::string& { return tokens.text(id); });
+  pieces.add("]");
+  pieces.add(more);
+  pieces.add("}\n");
+  pieces.finish();
 }
 
-void print_tokens(Session& session, const text::Tokenizer& tokenizer,
-                  const std::vector<int64_t>& ids) {
-  for (const int64_t id : ids) {
-    session.output.write(std::to_string(id) + "\t" + io::json_text(tokenizer.token(id)) + "\n");
+void print_tokens(Session& session, const text::Tokenizer& tokenizer, const CompactIds& ids) {
+  Pieces pieces(session);
+  QuotedTokens tokens(tokenizer);
+  for (const int32_t id : ids) {
+    pieces.add(std::to_string(id));
+    pieces.add("\t");
+    pieces.add(tokens.text(id));
+    pieces.add("\n");
+  }
+  pieces.finish();
+}
+
+void print_decoded(Session& session, const text::Tokenizer& tokenizer,
+                   const std::vector<int64_t>& ids) {
+  const std::string text = tokenizer.decode(ids);
+  if (session.json) {
+    print_document(session, tokenizer, CompactIds(ids.begin(), ids.end()),
+                   R"(,"text":)" + io::json_text(text));
+  } else {
+    session.output.write(text + "\n");
   }
 }
 
@@ -65,23 +140,23 @@ void run_tokenize(Session& session) {
   }
   const text::Tokenizer tokenizer = text::load_tokenizer(
       session.files, recipes::model_folder(session.files, *arguments.text("model")));
-  if (arguments.has("decode")) {
-    const std::string text = tokenizer.decode(ids);
-    io::Json::Object result = document(tokenizer, ids);
-    result.emplace_back("text", text);
-    session.output.write((session.json ? io::json_text(result) : text) + "\n");
-    return;
-  }
+  if (arguments.has("decode")) return print_decoded(session, tokenizer, ids);
   const std::string text = text_given(session);
+  CompactIds found;
   {
     const Progress progress(session, command_text(session, "command.progress.computing"));
-    ids = tokenizer.encode(
-        text, {.special = arguments.has("special"), .framed = arguments.has("framed")});
+    tokenizer.encode(text,
+                     {.special = arguments.has("special"),
+                      .framed = arguments.has("framed"),
+                      .sizing = text::Sizing::cut_and_filled},
+                     [&found](std::span<const int64_t> some) {
+                       found.insert(found.end(), some.begin(), some.end());
+                     });
   }
   if (session.json) {
-    session.output.write(io::json_text(document(tokenizer, ids)) + "\n");
+    print_document(session, tokenizer, found);
   } else {
-    print_tokens(session, tokenizer, ids);
+    print_tokens(session, tokenizer, found);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,10 +111,13 @@ Program::~Program() {
 
 ProgramRun Program::finish() {
   int status = 0;
-  if (process_ < 0 || waitpid(process_, &status, 0) != process_) return {-1, "", "did not start"};
+  rusage usage{};
+  if (process_ < 0 || wait4(process_, &status, 0, &usage) != process_) {
+    return {-1, "", "did not start"};
+  }
   process_ = -1;
   return {WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status), content_of(output_path_),
-          content_of(errors_path_)};
+          content_of(errors_path_), int64_t{1024} * usage.ru_maxrss};
 }
 
 bool Program::send(int signal) {

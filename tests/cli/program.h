@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ struct ProgramRun {
   int code = 0;  // negative: the signal that ended it
   std::string output;
   std::string errors;
+  int64_t peak_bytes = 0;  // the most memory that it had at a time
 };
 
 struct Surroundings {

@@ -23,18 +23,6 @@ Arrays are .npy, .json (nested lists), .csv (2-D) or .safetensors (x.safetensors
 Order: scale, softcap, bias, masks, softmax. A query that may see nothing gives zeros.
 )";
 
-// Scores and what becomes of them, all kept at once: refused before they are asked for.
-void check_trace_memory(base::FileSystem& files, const AttendOptions& options,
-                        const AttendInputs& inputs) {
-  if (!options.trace) return;
-  const tensor::Shape& query = inputs.query.shape();
-  const auto heads = static_cast<double>(inputs.rank == 4 ? query[1] : options.heads.value_or(1));
-  const double scores = heads * static_cast<double>(query[0]) * static_cast<double>(query[-2]) *
-                        static_cast<double>(inputs.key.shape()[-2]);
-  base::check_memory(files, (options.softcap > 0 ? 5 : 4) * scores * sizeof(float), "--trace",
-                     *options.trace);
-}
-
 void write_files(Session& session, const AttendOptions& options, const AttendResult& result) {
   const Uninterrupted files_are_written;
   if (options.out) io::write_array(session.files, *options.out, result.output);
@@ -59,11 +47,10 @@ void run_attend(Session& session) {
                             "forbid-mask", "bias", "head-gates", "grad-out"},
                  .outputs = {"out", "trace", "grads"}});
   const AttendInputs inputs = read_attend_inputs(session.files, options);
-  check_trace_memory(session.files, options, inputs);
   base::ThreadPool threads(session.threads);
   const auto work = [&] {
     const Progress progress(session, command_text(session, "command.progress.computing"));
-    AttendResult result = attend(threads, options, inputs);
+    AttendResult result = attend(session.files, threads, options, inputs);
     write_files(session, options, result);
     return result;
   };

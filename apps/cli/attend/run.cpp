@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "apps/cli/arrays/named_trace.h"
+#include "headlight/models/models.h"
 
 namespace headlight::cli {
 namespace {
@@ -16,6 +17,17 @@ using tensor::Tensor;
 
 Tensor read_floats(base::FileSystem& files, const std::string& place) {
   return io::as_float32(io::read_array(files, place)).contiguous();
+}
+
+// Added to the scores: of true and false one would be added where a mask was meant.
+Tensor read_bias(base::FileSystem& files, const std::string& place) {
+  const Tensor array = io::read_array(files, place);
+  if (array.dtype() == tensor::DType::boolean) {
+    base::refuse("--bias", place,
+                 "holds true and false, numbers to add are needed; --keep-mask (true: may attend) "
+                 "or --forbid-mask (true: may not) takes it");
+  }
+  return io::as_float32(array).contiguous();
 }
 
 // Query, key or value; (T, C) becomes a batch of one. The first one read decides the rank of all.
@@ -68,10 +80,11 @@ void read_state(base::FileSystem& files, const std::string& weights, AttendInput
   inputs.prefix = place.name;
   if (!inputs.prefix.empty() && !inputs.prefix.ends_with('.') && !inputs.prefix.ends_with('/'))
     inputs.prefix += '.';
-  const io::Safetensors file = io::open_safetensors(files, place.path);
-  for (const io::Safetensors::Entry& entry : file.entries()) {
-    if (entry.name.starts_with(inputs.prefix)) inputs.state[entry.name] = file.load(entry);
-  }
+  inputs.weights = std::make_shared<io::Safetensors>(io::open_safetensors(files, place.path));
+  const io::Safetensors& file = *inputs.weights;
+  inputs.state = models::stored_state(file);
+  std::erase_if(inputs.state,
+                [&](const auto& named) { return !named.first.starts_with(inputs.prefix); });
   if (inputs.state.empty()) {
     base::refuse(place.path, inputs.prefix,
                  file.entries().empty() ? "the file holds no tensors"
@@ -96,7 +109,7 @@ autograd::AttentionOptions read_call(base::FileSystem& files, const AttendOption
   if (options.forbid_mask) {
     call.forbid_mask = io::as_boolean(io::read_array(files, *options.forbid_mask), "--forbid-mask");
   }
-  if (options.bias) call.bias = Value::leaf(read_floats(files, *options.bias), wants_grads);
+  if (options.bias) call.bias = Value::leaf(read_bias(files, *options.bias), wants_grads);
   if (options.head_gates) {
     call.gates = Value::leaf(read_floats(files, *options.head_gates), wants_grads);
   }
@@ -128,27 +141,41 @@ void check_heads(const AttendOptions& options, const AttendInputs& inputs) {
 struct Attention {
   std::function<Value(Context&)> forward;
   nn::Parameters parameters;
+  double heads = 1;
+  double projected = 0;  // numbers that the module makes of each query and key before it attends
+  double outputs = 0;    // of each query, by the heads and after them
 };
 
-Attention additive(const AttendInputs& inputs) {
-  const auto module = nn::AdditiveAttention::load(inputs.state, {.prefix = inputs.prefix});
+Attention additive(const AttendOptions& options, const AttendInputs& inputs) {
+  const auto module = nn::AdditiveAttention::load(
+      inputs.state, {.prefix = inputs.prefix, .where = io::split_place(*options.weights).path});
   return {.forward =
               [module, &inputs](Context& context) {
                 return module.forward(context, inputs.query, inputs.key, inputs.value, inputs.call);
               },
-          .parameters = module.parameters()};
+          .parameters = module.parameters(),
+          .projected = static_cast<double>(module.parameters().front()->shape()[0]),
+          .outputs = static_cast<double>(inputs.value.shape()[-1])};
 }
 
 Attention whole_module(const AttendOptions& options, const AttendInputs& inputs) {
-  const auto module = nn::load_attention(inputs.state, {.layout = options.layout,
-                                                        .prefix = inputs.prefix,
-                                                        .heads = options.heads.value_or(1),
-                                                        .kv_heads = options.kv_heads.value_or(0)});
+  const auto module =
+      nn::load_attention(inputs.state, {.layout = options.layout,
+                                        .prefix = inputs.prefix,
+                                        .heads = options.heads.value_or(1),
+                                        .kv_heads = options.kv_heads.value_or(0),
+                                        .where = io::split_place(*options.weights).path});
+  const nn::MultiHeadAttentionOptions& sizes = module.options();
+  const auto heads = static_cast<double>(sizes.heads);
+  const auto value_width = static_cast<double>(sizes.value_head_dim);
   return {.forward =
               [module, &inputs](Context& context) {
                 return module.forward(context, inputs.query, inputs.key, inputs.value, inputs.call);
               },
-          .parameters = module.parameters()};
+          .parameters = module.parameters(),
+          .heads = heads,
+          .projected = heads * (static_cast<double>(sizes.head_dim) + value_width),
+          .outputs = heads * value_width + static_cast<double>(sizes.out_dim)};
 }
 
 Attention as_they_are(const AttendOptions& options, const AttendInputs& inputs) {
@@ -159,12 +186,48 @@ Attention as_they_are(const AttendOptions& options, const AttendInputs& inputs) 
               [call, &inputs](Context& context) {
                 return autograd::attention(context, inputs.query, inputs.key, inputs.value, call);
               },
-          .parameters = {}};
+          .parameters = {},
+          .heads = static_cast<double>(inputs.rank == 4 ? inputs.query.size(1) : call.heads),
+          .outputs = static_cast<double>(inputs.value.shape()[-1]) *
+                     static_cast<double>(inputs.rank == 4 ? inputs.query.size(1) : 1)};
 }
 
 Attention attention_for(const AttendOptions& options, const AttendInputs& inputs) {
-  if (options.additive) return additive(inputs);
+  if (options.additive) return additive(options, inputs);
   return options.weights ? whole_module(options, inputs) : as_they_are(options, inputs);
+}
+
+// Weights as they are and packed for the kernels; their gradients too.
+void check_weights_memory(base::FileSystem& files, const AttendOptions& options,
+                          const AttendInputs& inputs) {
+  double numbers = 0;
+  for (const auto& [name, tensor] : inputs.state) {
+    if (!nn::is_mask_buffer(name, tensor)) numbers += static_cast<double>(tensor.shape.elements());
+  }
+  base::check_memory(files, (options.grads ? 3 : 2) * numbers * sizeof(float), "--weights",
+                     options.weights.value_or(""));
+}
+
+// All that a run holds beside its inputs: projections, outputs, gradients of either, and of a trace
+// the scores and what becomes of them, all at once.
+void check_run_memory(base::FileSystem& files, const AttendOptions& options,
+                      const AttendInputs& inputs, const Attention& attention) {
+  const Shape& query = inputs.query.shape();
+  const auto batch = static_cast<double>(query[0]);
+  const double queries = batch * static_cast<double>(query[-2]);
+  const double keys = batch * static_cast<double>(inputs.key.shape()[-2]);
+  double numbers = (queries + keys) * attention.projected + queries * attention.outputs;
+  if (options.grads) {
+    numbers *= 2;
+    for (const Value* value : {&inputs.query, &inputs.key, &inputs.value}) {
+      numbers += static_cast<double>(value->shape().elements());
+    }
+  }
+  base::check_memory(files, numbers * sizeof(float), "memory for attend", options.query);
+  if (!options.trace) return;
+  const double scores = attention.heads * queries * static_cast<double>(inputs.key.shape()[-2]);
+  numbers += (options.softcap > 0 ? 5 : 4) * scores;
+  base::check_memory(files, numbers * sizeof(float), "--trace", *options.trace);
 }
 
 // (B, H, T, E) as (B, T, H*E); a tensor of rank 3 is that already.
@@ -226,9 +289,11 @@ AttendInputs read_attend_inputs(base::FileSystem& files, const AttendOptions& op
   return inputs;
 }
 
-AttendResult attend(base::ThreadPool& threads, const AttendOptions& options,
-                    const AttendInputs& inputs) {
+AttendResult attend(base::FileSystem& files, base::ThreadPool& threads,
+                    const AttendOptions& options, const AttendInputs& inputs) {
+  check_weights_memory(files, options, inputs);
   const Attention attention = attention_for(options, inputs);
+  check_run_memory(files, options, inputs, attention);
   tensor::Arena arena;
   autograd::Tape tape;
   NamedTrace trace;

@@ -2,6 +2,7 @@
 // scoring.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "apps/cli/attend/options.h"
@@ -22,7 +23,8 @@ struct AttendInputs {
   // Masks, lengths, scale, bias, gates; heads where there are no weights.
   autograd::AttentionOptions call;
   tensor::Tensor grad_out;  // in the rank of the query as it was given
-  nn::StateDict state;      // the tensors under `prefix`
+  std::shared_ptr<const io::Safetensors> weights;
+  nn::StoredState state;  // the tensors under `prefix`, not read yet
   std::string prefix;
 };
 
@@ -35,8 +37,9 @@ struct AttendResult {
   std::vector<io::NamedTensor> gradients = {};  // when options.grads is set
 };
 
-// Throws Error(bad_input) where shapes disagree.
-AttendResult attend(base::ThreadPool& threads, const AttendOptions& options,
-                    const AttendInputs& inputs);
+// Throws Error(bad_input) where shapes or names disagree, and Error(out_of_memory) before anything
+// is computed when what would be held is more than is free.
+AttendResult attend(base::FileSystem& files, base::ThreadPool& threads,
+                    const AttendOptions& options, const AttendInputs& inputs);
 
 }  // namespace headlight::cli

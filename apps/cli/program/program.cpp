@@ -168,13 +168,22 @@ int exit_code(ErrorKind kind) {
   return kFailed;
 }
 
-}  // namespace
-
-recipes::LoadedModel load_model(const Session& session) {
-  const std::string name = session.arguments.text("model").value();
+recipes::LoadedModel read_model(const Session& session, const std::string& name) {
   const Progress progress(session, command_text(session, "command.progress.reading",
                                                 {{"name", narrate::visible(name)}}));
   return recipes::load_named_model(session.files, name);
+}
+
+}  // namespace
+
+recipes::LoadedModel load_model(const Session& session) {
+  recipes::LoadedModel loaded = read_model(session, session.arguments.text("model").value());
+  if (!session.arguments.has("quiet")) {
+    for (const std::string& note : loaded.notes) {
+      print_line("headlight: note: " + text::printable(loaded.folder + ": " + note));
+    }
+  }
+  return loaded;
 }
 
 int run_program(int argc, char** argv) {
