@@ -138,7 +138,7 @@ TEST_F(LessonExercise, a_question_mark_shows_the_terms_and_an_empty_line_ends) {
   const ProgramRun none = asked("steps", "", {"--lang", "en"});
   EXPECT_EQ(none.code, 0);
   EXPECT_NE(none.output.find("Answered: 0 of "), std::string::npos) << none.output;
-  EXPECT_NE(none.output.find("within 1 %"), std::string::npos) << none.output;
+  EXPECT_NE(none.output.find("within 1%"), std::string::npos) << none.output;
 }
 
 TEST_F(LessonExercise, hostile_lines_get_a_clear_line_and_no_control_character_comes_back) {

@@ -138,7 +138,7 @@ TEST_F(Exercises, refuse_what_is_no_number) {
 TEST_F(Exercises, a_session_counts_and_names) {
   const Practised all = practise("from-scratch");
   ExerciseSession session({}, all.options.catalogue, all.lesson, all.steps, all.exercises);
-  EXPECT_NE(session.introduction().find("within 1 %"), std::string::npos);
+  EXPECT_NE(session.introduction().find("within 1%"), std::string::npos);
   const Exercise& first = all.exercises.front();
   EXPECT_NE(session.question().find(" = ?"), std::string::npos);
   const std::string wrong = session.reply(std::to_string(first.mistakes.front().value));
