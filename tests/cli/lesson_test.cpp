@@ -234,6 +234,10 @@ TEST(Lesson, transformer_has_the_other_ways_beside_its_own) {
   EXPECT_NE(number_of(lesson, "weight_by_root_of_head_width"),
             number_of(lesson, "weight_by_embedding_width"));
   EXPECT_NE(number_of(lesson, "two_layers"), number_of(lesson, "one_layer"));
+  for (const char* paper :
+       {"(1997): Long Short-Term Memory", "(2017): Attention Is All You Need"}) {
+    EXPECT_NE(io::json_text(lesson).find(paper), std::string::npos) << paper;
+  }
   EXPECT_EQ(shape_of(lesson, "variant.prediction.flattened.probabilities"), "[1,29]");
 }
 
