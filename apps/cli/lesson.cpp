@@ -206,6 +206,9 @@ void run_lesson(Session& session) {
   const auto wanted = arguments.integer("step", {1, 99});
   exclude(arguments, "cell", "exercise");
   exclude(arguments, "cell", "step");
+  if (arguments.has("exercise") && lesson_format(session) == LessonFormat::text) {
+    exclude(arguments, "out", "exercise", "is for --format html or json: the terminal asks");
+  }
   check_outputs(session.files, arguments, {.inputs = {}, .outputs = {"out"}});
   base::ThreadPool threads(session.threads);
   const Catalogue& catalogue = Catalogue::of(arguments.text("lang").value_or(lesson.language));

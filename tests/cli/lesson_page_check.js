@@ -86,6 +86,11 @@ function checkExercises() {
   lesson.exercises.forEach((exercise, i) => {
     const array = lesson.steps[exercise.step].arrays[exercise.array];
     followInLesson({ name: array.tensor, index: indexAt(run().find(array.tensor).shape, array.begin + exercise.place) });
+    const td = document.querySelector(`td.blank[data-o="${array.begin + exercise.place}"]`);
+    td?.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+    td?.click();
+    td?.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+    expect(drawer.hidden && !td?.title, `exercise ${i} tells its answer`);
     const blank = type(exercise, "abc");
     expect(blank, `exercise ${i} is not there`);
     if (!blank) return;

@@ -71,6 +71,8 @@ TEST(LessonPageFile, is_written_where_it_is_asked_for_and_opens_with_blanks) {
   const ProgramRun quiet = run_program(
       {"lesson", "steps", "--format", "html", "--out", path, "--quiet", "--lang", "en"});
   EXPECT_EQ(quiet.errors, "");
+  expect_one_line(run_program({"lesson", "steps", "--exercise", "--out", path}), 2,
+                  "--format html");
   expect_one_line(run_program({"lesson", "steps", "--format", "html", "--step", "99"}), 2,
                   "has the steps 1 to ");
   expect_one_line(

@@ -41,13 +41,23 @@ function blanks(figure, shown, view, array, exercises) {
       event.stopPropagation();
       if (event.key === "Enter") tryAnswer(exercise, input.value, said, figure, cell);
     });
-    td.classList.add("blank");
-    td.replaceChildren(input);
-    td.addEventListener("click", (event) => { event.stopPropagation(); input.focus(); });
+    makeBlank(td, input);
     return element("div", { class: "exercise", "data-exercise": lesson.exercises.indexOf(exercise) },
       element("p", {}, element("code", {}, `${cellText(cell)} = ?`)),
       element("ul", { "aria-label": text("exercise.given") }, exercise.given.map((one) => element("li", {}, givenName(one), " = ", told(() => one.values.map((value) => fourDecimals(Number(value))).join("; "))))),
       said, button(text("page.show_answer"), { class: "plain", click: () => finish(exercise, "shown", figure, cell) }));
+  });
+}
+// Neither a click nor a key asks why, as long as it is blank.
+function makeBlank(td, content) {
+  td.classList.add("blank");
+  td.replaceChildren(content);
+  td.addEventListener("click", (event) => { event.stopPropagation(); content.focus(); });
+  td.addEventListener("keydown", (event) => {
+    if (!["Enter", " ", "w"].includes(event.key)) return;
+    event.stopPropagation();
+    event.preventDefault();
+    content.focus();
   });
 }
 function givenName({ name, ingredient }) {
@@ -81,9 +91,7 @@ function hideBlanks() {
   for (const exercise of lesson.exercises.filter(isBlank)) {
     const array = lesson.steps[exercise.step].arrays[exercise.array];
     for (const td of document.querySelectorAll(`table[data-name="${CSS.escape(array.tensor)}"] td[data-o="${array.begin + exercise.place}"]:not(.blank)`)) {
-      td.classList.add("blank");
-      td.replaceChildren("?");
-      td.addEventListener("click", (event) => event.stopPropagation());
+      makeBlank(td, element("span", {}, "?"));
     }
   }
 }

@@ -223,7 +223,7 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("click", clickInMatrix);
 // All digits of a cell under the pointer.
 document.addEventListener("pointerover", (event) => {
-  const at = event.target.closest?.("table.matrix td[data-r]") && cellAt(event.target);
+  const at = event.target.closest?.("table.matrix td[data-r]:not(.blank)") && cellAt(event.target);
   if (at) event.target.title = long(run().value({ name: at.view.tensor.name, index: at.view.index(at.r, at.c) }));
 });
 addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("details")) { one.open = true; one.fill?.(); } for (const one of document.querySelectorAll("details")) one.open = true; });
