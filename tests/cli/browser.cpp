@@ -14,7 +14,7 @@ constexpr std::string_view kReport =
     "function report(text) { parent.postMessage(String(text), '*'); }\n"
     "addEventListener('error', (event) => report('error: ' + event.message));\n";
 
-std::string frame_around(const std::string& path, Screen screen) {
+std::string frame_around(const std::string& path, WindowSize screen) {
   return "<!doctype html><meta charset=utf-8><style>body{margin:0}iframe{border:0}</style>"
          "<script>addEventListener('message', (event) => {"
          "const told = document.createElement('pre'); told.id = 'told';"
@@ -45,7 +45,7 @@ std::string test_script(const std::string& name) {
 }
 
 std::string told_in_browser(const TemporaryFolder& folder, const std::string& page,
-                            const std::string& script, Screen screen) {
+                            const std::string& script, WindowSize screen) {
   const size_t end = page.rfind("</body>");
   const std::string inside =
       folder.put("checked.html", page.substr(0, end) + "<script>" + std::string(kReport) + script +

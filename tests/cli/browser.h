@@ -10,7 +10,7 @@ namespace headlight::test {
 // Tests of pages skip where it is not installed.
 bool has_browser();
 
-struct Screen {
+struct WindowSize {
   int width = 1280;
   int height = 800;
 };
@@ -18,9 +18,9 @@ struct Screen {
 // The text of a file of tests/cli, such as "page_check.js".
 std::string test_script(const std::string& name);
 
-// Opens the page with the script at its end on a screen of this size, without a network, and gives
+// Opens the page with the script at its end in a window of this size, without a network, and gives
 // what the script tells by report(text); or what went wrong. Nothing may be said on the console.
 std::string told_in_browser(const TemporaryFolder& folder, const std::string& page,
-                            const std::string& script, Screen screen = {});
+                            const std::string& script, WindowSize screen = {});
 
 }  // namespace headlight::test

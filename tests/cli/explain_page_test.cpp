@@ -211,7 +211,7 @@ TEST_F(ExplainPage, shows_the_cell_that_it_opens_at_beside_its_answer) {
       report(`${drawer.querySelector(".cell-name").textContent} ${isSeen ? "seen" : "not seen"} ${isFree ? "free" : "covered"}`);
     }, 1000);
   )";
-  for (const Screen screen : {Screen{1280, 800}, Screen{390, 844}}) {
+  for (const WindowSize screen : {WindowSize{1280, 800}, WindowSize{390, 844}}) {
     for (const char* cell : {"encoder.0.self.head.1.scores[3,5]", "decoder.0.ffn.hidden[5,23]"}) {
       EXPECT_EQ(told_in_browser(folder_, page({"--cell", cell}), kScript, screen),
                 std::string(cell) + " seen free");
@@ -223,7 +223,7 @@ TEST_F(ExplainPage, shows_the_cell_that_it_opens_at_beside_its_answer) {
 TEST_F(ExplainPage, stands_still_on_a_laptop_and_on_a_phone) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   const std::string worked = page({"--train"});
-  for (const Screen screen : {Screen{1280, 800}, Screen{390, 844}}) {
+  for (const WindowSize screen : {WindowSize{1280, 800}, WindowSize{390, 844}}) {
     const std::string found =
         told_in_browser(folder_, worked, test_script("page_layout_check.js"), screen);
     EXPECT_EQ(found.find("wrong: 0\n"), 0U) << screen.width << " " << found;
@@ -236,7 +236,7 @@ TEST_F(ExplainPage, of_a_larger_model_stands_still_too) {
                                       "one hundred and twenty-three thousand four hundred and five",
                                       "--format", "html"});
   ASSERT_EQ(run.code, 0) << run.errors;
-  for (const Screen screen : {Screen{1280, 800}, Screen{390, 844}}) {
+  for (const WindowSize screen : {WindowSize{1280, 800}, WindowSize{390, 844}}) {
     const std::string found =
         told_in_browser(folder_, run.output, test_script("page_layout_check.js"), screen);
     EXPECT_EQ(found.find("wrong: 0\n"), 0U) << screen.width << " " << found;

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "headlight/base/base.h"
+#include "headlight/text/text.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/cli/arrays.h"
 #include "tests/cli/model_folders.h"
@@ -209,7 +210,7 @@ TEST_F(Loading, tokens_of_a_long_text_as_json_take_a_few_bytes_for_each_of_its_b
   const std::string letters = "abcdefghij, nso\n";
   const std::string_view texts[] = {letters};
   std::filesystem::create_directories(folder_ / "char");
-  text::char_tokenizer(texts).save(base::real_files(), folder_ / "char");
+  headlight::text::char_tokenizer(texts).save(base::real_files(), folder_ / "char");
   const std::string out = folder_.put("out.json", "");
   const ProgramRun run = run_program({"tokenize", folder_ / "char", "--json"},
                                      {.input_path = folder_.put("text", text), .output_path = out});
