@@ -31,7 +31,7 @@ std::string in_plain_signs(std::string_view text) {
   for (char& c : plain) {
     if (c == ',') c = '.';
   }
-  return plain.starts_with('+') ? plain.substr(1) : plain;
+  return plain.starts_with('+') && !plain.starts_with("+-") ? plain.substr(1) : plain;
 }
 
 std::optional<double> typed_number(std::string_view text) {
