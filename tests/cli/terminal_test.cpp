@@ -168,18 +168,32 @@ TEST(Waiting, is_told_by_every_command_that_reads_the_keyboard) {
   }
 }
 
-TEST_P(AtATerminal, long_work_shows_progress_and_takes_it_away) {
+// A text that takes seconds to evaluate.
+std::string long_story(int lines) {
   std::string story;
-  for (int i = 0; i < 60000; ++i) story += "Anna has three apples. She gives one to Ben.\n";
-  Terminal terminal(
-      Words{"evaluate", "stories", "--data", folder_.put("story.txt", story), "--threads", "1"} +
-          lang(),
-      options());
+  for (int i = 0; i < lines; ++i) story += "Anna has three apples. She gives one to Ben.\n";
+  return story;
+}
+
+TEST_P(AtATerminal, long_work_shows_progress_that_fits) {
+  const std::string story = folder_.put("story.txt", long_story(60000));
+  Terminal terminal(Words{"evaluate", "stories", "--data", story, "--threads", "1"} + lang(),
+                    options());
   ASSERT_TRUE(terminal.wait_for(text("command.progress.evaluating"))) << terminal.screen().text();
   EXPECT_TRUE(terminal.wait_for("%"));
-  EXPECT_EQ(terminal.finish(), 0);
   expect_fits(terminal);
+  terminal.type("\x03");
+  EXPECT_EQ(terminal.finish(), 130);
   EXPECT_FALSE(has_row(terminal, text("command.progress.evaluating")));
+}
+
+TEST(LongWork, that_is_done_takes_its_progress_away) {
+  const TemporaryFolder folder;
+  const std::string story = folder.put("story.txt", long_story(20000));
+  Terminal terminal({"evaluate", "stories", "--data", story, "--threads", "1"});
+  EXPECT_EQ(terminal.finish(), 0);
+  EXPECT_NE(terminal.bytes().find("%"), std::string::npos);
+  EXPECT_FALSE(has_row(terminal, "%"));
   EXPECT_TRUE(has_row(terminal, "perplexity"));
 }
 
@@ -200,15 +214,8 @@ TEST(LongWork, of_a_terminal_that_knows_lines_alone_is_told_in_lines_alone) {
   EXPECT_NE(terminal.bytes().find("Done in"), std::string::npos);
 }
 
-TEST(LongWork, of_bench_names_what_is_measured) {
-  Terminal terminal({"bench", "--quick", "--only", "matmul"}, {.columns = 40});
-  EXPECT_TRUE(terminal.wait_for("Measuring")) << terminal.screen().text();
-  EXPECT_EQ(terminal.finish(), 0);
-  EXPECT_FALSE(has_row(terminal, "Measuring"));
-}
-
-TEST(LongWork, that_is_interrupted_leaves_no_line_behind) {
-  Terminal terminal({"bench", "--only", "matmul"});
+TEST(LongWork, of_bench_names_what_is_measured_and_leaves_no_line_behind) {
+  Terminal terminal({"bench", "--only", "matmul"}, {.columns = 40});
   ASSERT_TRUE(terminal.wait_for("Measuring"));
   terminal.type("\x03");
   EXPECT_EQ(terminal.finish(), 130);
