@@ -66,10 +66,8 @@ class TrainReport {
   }
 
   void interrupted(int64_t step) {
-    erase_row(session_);
-    if (!is_quiet_) {
-      for (const std::string& line : lines().interrupted(step, end())) print_line(line);
-    }
+    const std::vector<std::string> told = lines().interrupted(step, end());
+    replace_row(session_, is_quiet_ ? std::vector<std::string>{} : told);
     session_.output.flush();
   }
 
@@ -114,8 +112,7 @@ class TrainReport {
 
   void say(const std::vector<std::string>& lines) {
     if (session_.json || is_quiet_) return;
-    erase_row(session_);
-    for (const std::string& line : lines) print_line(line);
+    replace_row(session_, lines);
   }
 
   // As wide as the terminal is now; a file takes any width.

@@ -61,9 +61,13 @@ void erase_progress() noexcept {
   if (is_progress_shown.exchange(false)) write_to_terminal(kEraseBelow);
 }
 
-void erase_row(const Session& session) {
-  erase_progress();
-  if (session.talkative && !is_dumb_terminal()) write_to_terminal(kEraseBelow);
+void replace_row(const Session& session, const std::vector<std::string>& lines) {
+  is_progress_shown.store(false);
+  // At once, or the ^C that a terminal echoes would come between the row and what takes its place.
+  std::string text(session.talkative && !is_dumb_terminal() ? kEraseBelow : "");
+  if (lines.empty()) return write_to_terminal(text);
+  for (const std::string& line : lines) text.append(&line == lines.data() ? "" : "\n").append(line);
+  print_line(text);
 }
 
 struct Progress::Ticking {

@@ -26,8 +26,9 @@ void say_what_is_awaited(const Session& session, std::string_view key);
 void show_progress(std::string_view line);
 // Takes the line away where there is one. May be called by a signal handler.
 void erase_progress() noexcept;
-// The same, and whatever else stands on the row, as the ^C that a terminal writes there.
-void erase_row(const Session& session);
+// These lines in the place of that one and of whatever else stands on its row, as the ^C that a
+// terminal writes there.
+void replace_row(const Session& session, const std::vector<std::string>& lines);
 
 // Work that may take longer than a second: from then on it is told, with how far it is where that
 // is known. Silent unless somebody reads standard error at a terminal. Nothing else is printed
