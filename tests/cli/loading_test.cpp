@@ -22,7 +22,7 @@ using tensor::Shape;
 using tensor::Tensor;
 
 constexpr int64_t kMegabyte = 1'000'000;
-constexpr int64_t kSmall = 100 * kMegabyte;  // what any run may take
+constexpr int64_t kSmall = 300 * kMegabyte;  // what any run may take, with a sanitizer too
 constexpr uint64_t kLarge = 3'000'000'000;   // bytes of weights, of which none takes disk
 constexpr uint64_t kHuge = uint64_t{1} << 40;
 
