@@ -89,7 +89,7 @@ void read_added_tokens_file(const io::Json& document, const std::string& path,
     if (!id || content.empty()) {
       refuse_tokenizer(path, io::in_quotes(content) + " has no whole number as its id");
     }
-    const auto is_it = [&](const auto& role) { return role.second.content == content; };
+    const auto is_it = [&name = content](const auto& role) { return role.second.content == name; };
     const bool is_special =
         std::ranges::any_of(settings.roles, is_it) ||
         std::ranges::find(settings.other_special, content) != settings.other_special.end();

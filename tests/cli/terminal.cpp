@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,6 +65,12 @@ Terminal::~Terminal() {
 }
 
 void Terminal::type(std::string_view keys) {
+  // The echo of ^C may come in the middle of any line; when, is not the program's choice.
+  termios settings{};
+  if (keys == "\x03" && tcgetattr(keyboard_, &settings) == 0) {
+    settings.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    tcsetattr(keyboard_, TCSANOW, &settings);
+  }
   if (write(keyboard_, keys.data(), keys.size()) < 0) return;  // the screen will tell
 }
 

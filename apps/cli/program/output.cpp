@@ -2,8 +2,11 @@
 #include "apps/cli/program/output.h"
 
 #include <poll.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -46,8 +49,15 @@ void StandardOutput::flush() {
 }
 
 void print_line(std::string_view line) {
-  // Nothing is allocated: memory may be what ran out.
-  if (write_all(STDERR_FILENO, line) == 0) write_all(STDERR_FILENO, "\n");
+  // Nothing is allocated: memory may be what ran out. Both at once, or what a terminal echoes of a
+  // key could come between a full row and its end.
+  constexpr std::string_view kEnd = "\n";
+  const std::array<iovec, 2> parts = {{{const_cast<char*>(line.data()), line.size()},
+                                       {const_cast<char*>(kEnd.data()), kEnd.size()}}};
+  const size_t written = static_cast<size_t>(
+      std::max<ssize_t>(0, ::writev(STDERR_FILENO, parts.data(), static_cast<int>(parts.size()))));
+  if (written > line.size()) return;
+  if (write_all(STDERR_FILENO, line.substr(written)) == 0) write_all(STDERR_FILENO, kEnd);
 }
 
 }  // namespace headlight::cli
