@@ -102,7 +102,7 @@ function readAnswer(line) {
   if (typed === "") return { kind: "nothing" };
   if (typed.length > longestAnswer) return { kind: "too_long" };
   if (typed === "?") return { kind: "question" };
-  const parts = typed.replace(/[−–]/g, "-").replace(/,/g, ".").replace(/^\+/, "").split("/").map((part) => part.trim());
+  const parts = typed.replace(/[−–]/g, "-").replace(/,/g, ".").replace(/^\+(?!-)/, "").split("/").map((part) => part.trim());
   if (parts.length > 2 || !parts.every((part) => /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(part)) || (parts.length === 2 && Number(parts[1]) === 0)) return { kind: "no_number" };
   const number = parts.length === 2 ? Number(parts[0]) / Number(parts[1]) : Number(parts[0]);
   return Math.abs(number) > 1e12 ? { kind: "too_large" } : { kind: "number", number };
