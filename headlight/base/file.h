@@ -103,6 +103,12 @@ void write_file(FileSystem& files, const std::string& path,
 void write_file(FileSystem& files, const std::string& path, std::string_view bytes);
 // Whether a file's name is that of such a temporary file; a killed process may leave one.
 bool is_temporary(std::string_view name);
+// Whether it is, and nobody writes it any more: its process has ended, or is this one, which is
+// taken to write nothing just now.
+bool is_left_behind(std::string_view name);
+// Before long work: that files can be made in the directory, by making one and removing it again.
+// Any number of processes may do so at once. Throws as write_file() does.
+void check_files_can_be_made(FileSystem& files, const std::string& directory);
 
 // Whether something has this name. Throws Error(bad_input) when the system cannot tell.
 bool exists(FileSystem& files, const std::string& path);

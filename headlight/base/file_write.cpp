@@ -1,8 +1,10 @@
 // Writing a file that is whole or not there.
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <charconv>
 #include <chrono>
 
 #include "headlight/base/file.h"
@@ -13,6 +15,7 @@ namespace {
 
 constexpr int kMaxLinks = 40;  // as the system's own limit
 constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+constexpr int kNewFileFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
 
 constexpr const char* kTemporaryStart = ".headlight-";
 constexpr const char* kTemporaryEnd = ".tmp";
@@ -68,13 +71,21 @@ Destination destination_of(FileSystem& files, const std::string& path) {
   return {place, status.kind == FileStatus::Kind::regular, status.permissions};
 }
 
-// A name beside the destination that no file has: not one of this process (the counter), of another
-// (its number), nor one left by a killed process that had the same number (the time).
-std::string temporary_name(const Destination& destination) {
+// A name in the directory that no file has: not one of this process (the counter), of another (its
+// number), nor one left by a killed process that had the same number (the time).
+std::string temporary_name(const std::string& directory) {
   static std::atomic<unsigned> counter{0};
   const auto time = std::chrono::system_clock::now().time_since_epoch().count();
-  return directory_of(destination.path) + "/" + kTemporaryStart + std::to_string(::getpid()) + "-" +
+  return directory + "/" + kTemporaryStart + std::to_string(::getpid()) + "-" +
          std::to_string(time) + "-" + std::to_string(counter.fetch_add(1)) + kTemporaryEnd;
+}
+
+// The number of the process that made a temporary file; 0 when its name does not say.
+pid_t maker_of(std::string_view name) {
+  name.remove_prefix(std::string_view(kTemporaryStart).size());
+  pid_t process = 0;
+  std::from_chars(name.data(), name.data() + name.size(), process);
+  return process;
 }
 
 // Removes the file unless it took the destination's name.
@@ -114,9 +125,8 @@ void replace(FileSystem& files, const Destination& destination, const std::strin
   // Opened first, so that after the renaming nothing but the sync itself can fail.
   const Descriptor directory(files, directory_of(destination.path), kDirectoryFlags);
   check(directory.number(), path);
-  const std::string temporary = temporary_name(destination);
-  Descriptor file(files, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                  destination.permissions);
+  const std::string temporary = temporary_name(directory_of(destination.path));
+  Descriptor file(files, temporary, kNewFileFlags, destination.permissions);
   check(file.number(), path);
   Removal removal(files, temporary);
   FileOutput output(files, file.number(), path);
@@ -156,6 +166,20 @@ void write_file(FileSystem& files, const std::string& path, std::string_view byt
 
 bool is_temporary(std::string_view name) {
   return name.starts_with(kTemporaryStart) && name.ends_with(kTemporaryEnd);
+}
+
+bool is_left_behind(std::string_view name) {
+  if (!is_temporary(name)) return false;
+  const pid_t process = maker_of(name);
+  return process <= 0 || process == ::getpid() || (::kill(process, 0) < 0 && errno == ESRCH);
+}
+
+void check_files_can_be_made(FileSystem& files, const std::string& directory) {
+  const std::string temporary = temporary_name(directory);
+  Descriptor file(files, temporary, kNewFileFlags, 0666);
+  check(file.number(), directory);
+  const Removal removal(files, temporary);
+  close(file, directory);
 }
 
 void sync_directory(FileSystem& files, const std::string& path) {

@@ -17,6 +17,7 @@ class RunLock {
 
   // Takes the folder where it was not there before. Throws the same.
   void take();
+  const std::string& source() const noexcept { return source_; }
 
  private:
   std::string path_;

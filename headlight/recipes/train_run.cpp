@@ -14,34 +14,52 @@ using base::ErrorKind;
 
 std::string run_file(const std::string& folder) { return folder + "/run.json"; }
 
-// What run.json of an earlier start holds; nothing when there is none.
+// Whether something is where the run is to be; not to be able to tell is a failure of an output.
+bool is_taken(base::FileSystem& files, const std::string& folder) {
+  try {
+    return base::exists(files, folder);
+  } catch (const Error& error) {
+    throw error.with_kind(ErrorKind::failed);
+  }
+}
+
+// A run that starts has a folder of its own.
+void check_is_new(base::FileSystem& files, const TrainRequest& request) {
+  if (!is_taken(files, request.folder)) return;
+  const GivenValues& values = request.values;
+  base::FileStatus status;
+  const bool is_run = files.path_status(run_file(request.folder), status) >= 0;
+  throw Error(ErrorKind::bad_input, values.key_text("out"), request.folder,
+              is_run ? "is there already; " + values.key_text("resume") +
+                           " goes on with its run, another name starts a new one"
+                     : "is there already; give another name");
+}
+
+// What run.json of the run that is resumed holds; nothing when it had not begun.
 std::optional<io::Json> earlier_run(base::FileSystem& files, const TrainRequest& request) {
   const std::string& folder = request.folder;
-  const std::string key = request.values.key_text("out");
-  if (!base::exists(files, folder)) return std::nullopt;
-  base::FileStatus status;
-  if (!request.resume) {
-    const bool is_run = files.path_status(run_file(folder), status) >= 0;
-    throw Error(ErrorKind::bad_input, key, folder,
-                is_run ? "is there already; " + request.values.key_text("resume") +
-                             " goes on with its run, another name starts a new one"
-                       : "is there already; give another name");
-  }
+  if (!request.resume || !base::exists(files, folder)) return std::nullopt;
   if (base::exists(files, run_file(folder))) return io::read_json(files, run_file(folder));
   // A start that was killed leaves nothing, or a temporary file.
   const auto names = base::list_directory(files, folder);
   if (std::ranges::all_of(names, base::is_temporary)) return std::nullopt;
-  throw Error(ErrorKind::bad_input, key, folder,
+  throw Error(ErrorKind::bad_input, request.values.key_text("out"), folder,
               "holds other files and no run.json: it is not the folder of a run");
+}
+
+// Somebody who asks for nothing but to go on has mistaken the folder.
+void check_can_begin(const TrainRequest& request) {
+  const GivenValues& values = request.values;
+  if (!request.resume || values.has("task") || values.has("preset") || values.has("config")) return;
+  throw Error(ErrorKind::bad_input, values.key_text("out"), request.folder,
+              "there is no run to go on with; " + values.key_text("task") + " NAME starts one");
 }
 
 // Before any long work: that the folder can be made, or written to.
 void check_writable(base::FileSystem& files, const std::string& folder) {
   std::string place = folder;
   while (!base::exists(files, place)) place = base::directory_of(place);
-  const std::string probe = place + "/.headlight-probe.tmp";
-  base::write_file(files, probe, "");
-  base::remove_file(files, probe);
+  base::check_files_can_be_made(files, place);
 }
 
 void check_data(const io::Json& before, const TrainSetup& setup, const TrainRequest& request) {
@@ -103,9 +121,13 @@ TrainRun::TrainRun(base::ThreadPool& threads, base::FileSystem& files, const Tra
       files_(files),
       folder_(request.folder),
       checkpoints_(files, request.folder) {
-  const std::string key = request.values.key_text("out");
-  lock_.emplace(folder_, key);
+  // Looked at before it is locked: of two that start at once, one must not stop the other and then
+  // be stopped itself.
+  if (!request.resume) check_is_new(files_, request);
+  lock_.emplace(folder_, request.values.key_text("out"));
   const auto before = earlier_run(files_, request);
+  has_begun_ = before.has_value();
+  if (!has_begun_) check_can_begin(request);
   settings_ = read_train_settings(request.values, files_, before ? &*before : nullptr);
   if (before) {
     check_unchanged(*before, settings_json(settings_), run_file(folder_));
@@ -124,11 +146,15 @@ TrainRun::TrainRun(base::ThreadPool& threads, base::FileSystem& files, const Tra
 
 void TrainRun::begin_folder() {
   base::make_directories(files_, folder_);
+  lock_->take();  // the folder may be new
+  if (!has_begun_ && base::exists(files_, run_file(folder_))) {
+    base::refuse(lock_->source(), folder_,
+                 "another process has begun a run there in the meantime; give another name");
+  }
   io::Json run = settings_json(settings_);
   run.object()->emplace_back("data_sum", setup_.data_sum);
   base::write_file(files_, run_file(folder_), io::json_text(run) + "\n");
   if (setup_.tokenizer) setup_.tokenizer->save(files_, folder_);
-  lock_->take();  // the folder may be new
 }
 
 void TrainRun::prepare(const TrainListener& listener) {

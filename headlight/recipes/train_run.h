@@ -59,6 +59,7 @@ class TrainRun {
   base::FileSystem& files_;
   std::string folder_;
   std::optional<RunLock> lock_;
+  bool has_begun_ = false;  // run.json was there
   bool is_resumed_ = false;
   TrainSettings settings_;
   TrainSetup setup_;

@@ -78,6 +78,9 @@ void fill_from_run(GivenValues& values, const io::Json& run) {
     fill_in(key.name, text);
   }
   fill_in("seed", run_value(run, "seed"));
+  if (values.has("task")) return;
+  throw Error(ErrorKind::bad_input, "run.json", "task",
+              "is empty: the file is not one that train has written");
 }
 
 void fill_from_preset(GivenValues& values) {

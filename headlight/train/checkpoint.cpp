@@ -181,12 +181,12 @@ bool Checkpoints::restore(Trainer& trainer) {
 // What earlier steps and interrupted writes have left.
 void Checkpoints::remove_all_but(int64_t step) {
   for (const std::string& name : base::list_directory(files_, folder_)) {
-    if (base::is_temporary(name)) base::remove_file(files_, folder_ + "/" + name);
+    if (base::is_left_behind(name)) base::remove_file(files_, folder_ + "/" + name);
   }
   for (const std::string& name : base::list_directory(files_, folder_ + "/checkpoint")) {
     const bool is_ours = name.starts_with("model-") || name.starts_with("optimizer-");
     if (name == weights_name(step) || name == state_name(step)) continue;
-    if (is_ours || base::is_temporary(name)) base::remove_file(files_, path(name));
+    if (is_ours || base::is_left_behind(name)) base::remove_file(files_, path(name));
   }
 }
 

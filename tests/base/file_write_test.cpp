@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "headlight/base/error.h"
@@ -177,6 +178,37 @@ TEST(WriteFile, to_a_descriptor_of_a_file_adds_to_the_file) {
   close(file);
   EXPECT_EQ(folder.get("a.bin"), "before after");
   EXPECT_EQ(list_directory(real_files(), folder.path()), kOnlyTheFile);
+}
+
+TEST(TemporaryFiles, are_left_behind_when_their_process_has_ended) {
+  const TemporaryFolder folder;
+  std::string name;
+  write_file(real_files(), folder / "a.bin", [&](Output&) {
+    for (const std::string& entry : list_directory(real_files(), folder.path())) name = entry;
+  });
+  EXPECT_TRUE(is_temporary(name)) << name;
+  EXPECT_TRUE(is_left_behind(name)) << "this process writes nothing now";
+  const auto made_by = [&](pid_t process) {
+    return ".headlight-" + std::to_string(process) + name.substr(name.find('-', 11));
+  };
+  EXPECT_EQ(made_by(getpid()), name);
+  EXPECT_FALSE(is_left_behind(made_by(getppid())));
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(is_left_behind(made_by(child)));
+  EXPECT_TRUE(is_left_behind(".headlight-probe.tmp"));
+  EXPECT_FALSE(is_left_behind("a.bin"));
+}
+
+TEST(FilesCanBeMade, says_whether_and_leaves_nothing) {
+  const TemporaryFolder folder;
+  check_files_can_be_made(real_files(), folder.path());
+  EXPECT_EQ(list_directory(real_files(), folder.path()), std::vector<std::string>());
+  EXPECT_THROW(check_files_can_be_made(real_files(), folder / "none"), Error);
+  FaultyFiles full;
+  full.fail(0, ENOSPC);
+  EXPECT_THROW(check_files_can_be_made(full, folder.path()), Error);
 }
 
 }  // namespace

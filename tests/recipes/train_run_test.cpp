@@ -199,5 +199,30 @@ TEST_F(ATrainRun, does_not_go_on_with_other_data) {
           (folder_ / "lm"));
 }
 
+// The command line is not to blame for what stands in the folder of a run.
+TEST_F(ATrainRun, whose_record_is_wrong_anywhere_has_bad_input) {
+  for (const Words& words : {letters(), small({{"task", "copy"}})}) {
+    const io::Json whole = settings_json(read_train_settings(train_values(words), files_, nullptr));
+    int refused = 0;
+    for (size_t at = 0; at < whole.object()->size(); ++at) {
+      for (const io::Json& wrong :
+           {io::Json(), io::Json(""), io::Json("x"), io::Json(-1), io::Json(0), io::Json(1e99),
+            io::Json(true), io::Json(io::Json::Array{1}), io::Json(io::Json::Object{})}) {
+        io::Json run = whole;
+        auto& [key, value] = (*run.object())[at];
+        value = wrong;
+        SCOPED_TRACE(key + " " + io::json_text(wrong));
+        try {
+          read_train_settings({}, files_, &run);
+        } catch (const base::Error& error) {
+          EXPECT_EQ(error.kind(), base::ErrorKind::bad_input) << error.what();
+          ++refused;
+        }
+      }
+    }
+    EXPECT_GT(refused, 100);
+  }
+}
+
 }  // namespace
 }  // namespace headlight::recipes
