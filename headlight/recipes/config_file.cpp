@@ -56,10 +56,20 @@ class Line {
   int64_t number_;
 };
 
+// These files have no other encodings, unlike the texts that are trained on.
+std::string read_utf8(base::FileSystem& files, const std::string& path) {
+  std::string bytes = base::read_all(*base::open_input(files, path), uint64_t{10} << 20);
+  const size_t valid = io::valid_utf8_length(bytes);
+  if (valid == bytes.size()) return text::to_utf8(std::move(bytes), path);
+  throw Error(
+      ErrorKind::bad_input, "configuration", path,
+      "not UTF-8 at byte " + std::to_string(valid) + "; a file of lines key = value is needed");
+}
+
 }  // namespace
 
 std::vector<ConfigEntry> read_config_file(base::FileSystem& files, const std::string& path) {
-  const std::string text = text::read_text(files, path);
+  const std::string text = read_utf8(files, path);
   std::vector<ConfigEntry> entries;
   std::set<std::string> seen;
   int64_t number = 0;

@@ -123,6 +123,16 @@ std::string utf16_of(std::string_view bytes) {
   return zeros[1] > 10 * zeros[0] ? "utf-16le" : "";
 }
 
+// Texts of one-byte encodings have hardly any controls but white space and escapes.
+bool is_binary(std::string_view bytes) {
+  const auto controls = std::ranges::count_if(bytes, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_used = (byte >= '\t' && byte <= '\r') || byte == 0x1b;
+    return (byte < 0x20 && !is_used) || byte == 0x7f;
+  });
+  return static_cast<size_t>(controls) > bytes.size() / 100 + 4;
+}
+
 std::string without_mark(std::string text) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
@@ -138,7 +148,7 @@ bool is_utf8_name(std::string_view encoding) {
 
 std::string likely_encoding(std::string_view bytes) {
   const std::string wide = utf16_of(bytes.substr(0, kLookedAt));
-  if (!wide.empty()) return wide;
+  if (!wide.empty() || is_binary(bytes.substr(0, kLookedAt))) return wide;
   // From a line's start, lest a character be cut in two.
   const size_t wrong = io::valid_utf8_length(bytes);
   const size_t line = wrong == 0 ? std::string_view::npos : bytes.rfind('\n', wrong - 1);
@@ -163,9 +173,12 @@ std::string to_utf8(std::string bytes, const std::string& name, const std::strin
     const size_t valid = io::valid_utf8_length(bytes);
     if (valid == bytes.size()) return without_mark(std::move(bytes));
     const std::string likely = likely_encoding(bytes);
+    const bool is_no_text =
+        likely.empty() && is_binary(std::string_view(bytes).substr(0, kLookedAt));
     refuse("not UTF-8 at byte " + std::to_string(valid) + "; " +
-           (likely.empty() ? "--encoding NAME reads other encodings"
-                           : "it looks like " + likely + "; read it with --encoding " + likely));
+           (is_no_text       ? "it looks like a binary file, a text is needed"
+            : likely.empty() ? "--encoding NAME reads other encodings"
+                             : "it looks like " + likely + "; read it with --encoding " + likely));
   }
   Converted converted = Converter(encoding).convert(bytes);
   if (converted.used < bytes.size()) {
