@@ -37,17 +37,23 @@ std::string fresh_folder() {
   return name;
 }
 
-// Where the page goes; it is made.
+// Where the page goes; it is made. A home that cannot be written to, as many services have, is no
+// reason to go without.
 std::string page_folder(base::FileSystem& files) {
-  std::string folder;
   if (const std::string cache = variable("XDG_CACHE_HOME"); cache.starts_with('/')) {
-    folder = cache + "/headlight";
-  } else if (const std::string home = variable("HOME"); home.starts_with('/')) {
-    folder = home + "/.cache/headlight";
+    base::make_directories(files, cache + "/headlight");
+    return cache + "/headlight";
   }
-  if (folder.empty()) return fresh_folder();
-  base::make_directories(files, folder);
-  return folder;
+  if (const std::string home = variable("HOME"); home.starts_with('/')) {
+    const std::string folder = home + "/.cache/headlight";
+    try {
+      base::make_directories(files, folder);
+      base::check_files_can_be_made(files, folder);
+      return folder;
+    } catch (const base::Error&) {
+    }
+  }
+  return fresh_folder();
 }
 
 bool has_desktop() {
@@ -73,6 +79,7 @@ void open_page(const std::string& path) {
 }  // namespace
 
 void run_first_minute(Session& session) {
+  session.output.allow_colors();
   base::ThreadPool threads(session.threads);
   narrate::FirstMinuteOptions options{.language = chosen_language(session.arguments),
                                       .style = style_of_output()};

@@ -201,6 +201,7 @@ void write_page_of(Session& session, const Lesson& lesson, const ToldLesson& tol
 void run_lesson(Session& session) {
   Arguments& arguments = session.arguments;
   const auto name = arguments.text("lesson");
+  if (lesson_format(session) == LessonFormat::text) session.output.allow_colors();
   if (!name) return list_lessons(session);
   const Lesson& lesson = lesson_called(*name);
   const auto wanted = arguments.integer("step", {1, 99});

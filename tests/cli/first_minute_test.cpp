@@ -99,6 +99,15 @@ TEST_F(FirstMinute, without_a_home_writes_to_a_fresh_folder) {
       << none.errors;
 }
 
+TEST_F(FirstMinute, with_a_home_that_cannot_be_written_to_writes_to_a_fresh_folder) {
+  for (const std::string& home : {std::string("/proc/none"), folder_.put("file", "")}) {
+    const ProgramRun shown = run_program(
+        {}, {.set = {"HOME=" + home, "TMPDIR=" + folder_.path()}, .unset = {"XDG_CACHE_HOME"}});
+    EXPECT_EQ(shown.code, 0) << shown.errors;
+    EXPECT_NE(shown.output.find(folder_ / "headlight-"), std::string::npos);
+  }
+}
+
 TEST_F(FirstMinute, without_a_place_for_the_page_is_one_line) {
   const std::string file = folder_.put("file", "");
   const ProgramRun shown = run_program({}, {.set = {"XDG_CACHE_HOME=" + file}});

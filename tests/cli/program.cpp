@@ -77,6 +77,24 @@ Program::Program(const std::vector<std::string>& arguments, const Surroundings& 
   std::vector<std::string> variables = program_environment(around);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  if (!around.terminal_path.empty()) {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+      posix_spawn_file_actions_addopen(&actions, stream, around.terminal_path.c_str(), O_RDWR, 0);
+    }
+  } else {
+    add_streams(actions, around);
+  }
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  if (!around.terminal_path.empty()) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  const int problem = posix_spawn(&process_, words[0].c_str(), &actions, &attributes,
+                                  pointers(words).data(), pointers(variables).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (problem != 0) process_ = -1;
+}
+
+void Program::add_streams(posix_spawn_file_actions_t& actions, const Surroundings& around) const {
   if (around.close_input) {
     posix_spawn_file_actions_addclose(&actions, STDIN_FILENO);
   } else if (around.input_file >= 0) {
@@ -94,10 +112,6 @@ Program::Program(const std::vector<std::string>& arguments, const Surroundings& 
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, path.c_str(), O_WRONLY, 0);
   }
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors_path_.c_str(), O_WRONLY, 0);
-  const int problem = posix_spawn(&process_, words[0].c_str(), &actions, nullptr,
-                                  pointers(words).data(), pointers(variables).data());
-  posix_spawn_file_actions_destroy(&actions);
-  if (problem != 0) process_ = -1;
 }
 
 Program::~Program() {
@@ -131,6 +145,19 @@ bool Program::send(int signal) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return false;
+}
+
+bool Program::wait_until_blocked() const {
+  const std::string path = "/proc/" + std::to_string(process_) + "/stat";
+  int sleeping = 0;
+  for (int attempt = 0; attempt < 3000 && sleeping < 10; ++attempt) {
+    const std::string facts = content_of(path);
+    const size_t name_end = facts.rfind(") ");
+    if (name_end == std::string::npos || facts[name_end + 2] == 'Z') return false;
+    sleeping = facts[name_end + 2] == 'S' ? sleeping + 1 : 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return sleeping == 10;
 }
 
 void Program::kill() { ::kill(process_, SIGKILL); }

@@ -1,6 +1,7 @@
 // Running the program as a user's shell would.
 #pragma once
 
+#include <spawn.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -25,6 +26,8 @@ struct Surroundings {
   bool close_output = false;
   std::string output_path = {};  // instead of being captured
   int output_file = -1;          // the same, an open file
+  // A terminal that is all three streams instead, and that of a session which the program leads.
+  std::string terminal_path = {};
 };
 
 // One run; it goes on until finish(), which gives its result.
@@ -38,10 +41,16 @@ class Program {
   ProgramRun finish();
   // Waits until the program handles the signal, then sends it. False when it never does.
   bool send(int signal);
+  // Waits until the program does nothing but wait, as for a pipe's other end; false when it ends or
+  // goes on for long.
+  bool wait_until_blocked() const;
   // At once, whatever it does.
   void kill();
+  pid_t id() const { return process_; }
 
  private:
+  void add_streams(posix_spawn_file_actions_t& actions, const Surroundings& around) const;
+
   pid_t process_ = -1;
   std::string output_path_;
   std::string errors_path_;

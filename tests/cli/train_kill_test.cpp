@@ -104,6 +104,7 @@ TEST_F(KilledTraining, goes_on_to_the_same_bits) {
 TEST_F(KilledTraining, saves_when_it_is_interrupted) {
   interrupt(SIGINT);
   interrupt(SIGTERM);
+  interrupt(SIGHUP);
 }
 
 TEST_F(KilledTraining, that_was_done_is_done_when_it_is_resumed_twice) {

@@ -57,6 +57,7 @@ void run_explain(Session& session) {
   const narrate::Explanation explanation(threads, session.files, options.request);
   if (!options.out) {
     progress.reset();
+    if (options.request.format == narrate::ExplainFormat::text) session.output.allow_colors();
     return explanation.write(session.output);
   }
   {

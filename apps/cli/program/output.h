@@ -10,20 +10,30 @@ namespace headlight::cli {
 // Whoever read standard output has gone; there is nobody to tell, and nothing to say.
 struct ReaderGone {};
 
-// Buffered. Throws ReaderGone when the other end of a pipe is closed, Error(out_of_memory) when the
-// disk is full, Error(failed) for other failures. Nothing is known to have arrived before flush()
-// returns.
+// Buffered. Bytes pass as they are, but a terminal is shown controls and does not get to obey them:
+// what models, tokenizers and files hold is written too. Throws ReaderGone when the other end of a
+// pipe is closed or the terminal has gone, or when nobody reads and a signal waits;
+// Error(out_of_memory) when the disk is full, Error(failed) for other failures. Nothing is known to
+// have arrived before flush() returns.
 class StandardOutput : public base::Output {
  public:
+  StandardOutput();
   using base::Output::write;
   void write(std::span<const std::byte> bytes) override;
   void flush();
+  // From here on sequences that set colours reach a terminal: for what is laid out with them.
+  void allow_colors() { has_colors_ = true; }
 
  private:
+  void write_out(size_t length);
+
   std::string buffer_;
+  bool is_terminal_;
+  bool has_colors_ = false;
 };
 
-// A line for the person at the terminal, on standard error; failures are ignored.
+// A line for the person at the terminal, on standard error; controls in it are shown, failures are
+// ignored.
 void print_line(std::string_view line);
 
 }  // namespace headlight::cli

@@ -130,7 +130,7 @@ void run_command(Request& request, StandardOutput& output) {
   const auto seed = arguments.integer("seed", {0, INT64_MAX}).value_or(0);
   if (arguments.has("lang")) arguments.choice("lang", narrate::languages());
   if (const auto simd = arguments.text("simd")) kernels::limit_simd(*simd);
-  recipes::FilesWithEmbedded files;
+  InterruptibleFiles files;
   Session session{.arguments = arguments,
                   .output = output,
                   .files = files,
@@ -194,7 +194,8 @@ int run_program(int argc, char** argv) {
   } catch (const Error& error) {
     return report(error.what(), exit_code(error.kind()));
   } catch (const ReaderGone&) {
-    return kFailed;
+    // Mostly the terminal has gone, and the signal has come with it.
+    return waiting_signal() == 0 ? kFailed : 128 + waiting_signal();
   } catch (const std::bad_alloc&) {
     erase_progress();
     print_line("headlight: memory: there is not enough");

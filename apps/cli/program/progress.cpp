@@ -1,6 +1,7 @@
 // A thread that looks at the clock.
 #include "apps/cli/program/progress.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,6 +12,7 @@
 #include <thread>
 
 #include "apps/cli/program/terminal.h"
+#include "headlight/text/text.h"
 
 namespace headlight::cli {
 namespace {
@@ -21,9 +23,11 @@ constexpr std::string_view kEraseBelow = "\r\x1b[J";
 
 std::atomic<bool> is_progress_shown{false};  // lock-free, as a signal handler needs it
 
-// What cannot be written is not missed.
+// What cannot be written is not missed, and not waited for: a terminal may have been stopped.
 void write_to_terminal(std::string_view text) noexcept {
   while (!text.empty()) {
+    pollfd room{STDERR_FILENO, POLLOUT, 0};
+    if (poll(&room, 1, 0) <= 0) return;
     const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
     if (written <= 0) return;
     text.remove_prefix(static_cast<size_t>(written));
@@ -54,7 +58,7 @@ void show_progress(std::string_view line) {
   if (line.empty()) return erase_progress();
   if (is_dumb_terminal()) return;
   is_progress_shown.store(true);
-  write_to_terminal(std::string(kEraseBelow).append(line).append("\r"));
+  write_to_terminal(std::string(kEraseBelow).append(text::printable(line)).append("\r"));
 }
 
 void erase_progress() noexcept {
