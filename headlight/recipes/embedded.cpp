@@ -133,6 +133,7 @@ std::string model_folder(base::FileSystem& files, std::string argument) {
   if (files.path_status(argument, status) >= 0) return argument;
   const std::string inside = std::string(kPrefix) + argument;
   if (files.path_status(inside, status) >= 0) return inside;
+  base::exists(files, argument);  // throws where it may be there and cannot be seen
   const std::vector<std::string> models = embedded_models();
   std::string names;
   for (const std::string& name : models) names += (names.empty() ? "" : ", ") + name;

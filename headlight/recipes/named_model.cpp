@@ -1,12 +1,49 @@
 // Tokenizer and model must agree on the ids.
 #include "headlight/recipes/named_model.h"
 
+#include <algorithm>
+
+#include "headlight/io/io.h"
 #include "headlight/recipes/embedded.h"
 
 namespace headlight::recipes {
 
 using base::Error;
 using base::ErrorKind;
+
+namespace {
+
+constexpr const char* kIndexFile = "model.safetensors.index.json";
+
+// None where there is no index, or one that cannot be read: that is told when the model is.
+void add_shards(base::FileSystem& files, const std::string& folder,
+                std::vector<std::string>& names) {
+  try {
+    const io::Json index = io::read_json(files, folder + "/" + kIndexFile);
+    const io::Json* map = index.find("weight_map");
+    if (map == nullptr || map->object() == nullptr) return;
+    for (const auto& [tensor, shard] : *map->object()) {
+      if (shard.text() == nullptr || std::ranges::find(names, *shard.text()) != names.end())
+        continue;
+      names.push_back(*shard.text());
+    }
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> model_file_names(base::FileSystem& files, const std::string& folder) {
+  std::vector<std::string> names = {
+      "config.json",       "generation_config.json", "model.safetensors",
+      kIndexFile,          "pytorch_model.bin",      "pytorch_model.bin.index.json",
+      "tokenizer.json",    "tokenizer_config.json",  "special_tokens_map.json",
+      "added_tokens.json", "tokenizer.model",        "vocab.json",
+      "merges.txt",        "encoder.json",           "vocab.bpe",
+      "vocab.txt",         "adapter_config.json",    "run.json"};
+  add_shards(files, folder, names);
+  return names;
+}
 
 LoadedModel load_named_model(base::FileSystem& files, const std::string& name) {
   LoadedModel loaded{.folder = model_folder(files, name), .model = {}};

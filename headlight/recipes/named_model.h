@@ -20,6 +20,10 @@ struct LoadedModel {
 // `name`: as model_folder() takes it. Throws Error(bad_input).
 LoadedModel load_named_model(base::FileSystem& files, const std::string& name);
 
+// Names that a folder's model, tokenizer or run is read from, whether or not there are such files;
+// those of its shards too. Other files may stand beside them, an output for instance.
+std::vector<std::string> model_file_names(base::FileSystem& files, const std::string& folder);
+
 // Nothing where the folder has none. Throws Error(bad_input) when it has more tokens than the model
 // has ids.
 std::optional<text::Tokenizer> find_tokenizer(base::FileSystem& files, const LoadedModel& loaded);

@@ -1,8 +1,10 @@
 // `headlight explain --format html`: the page, read as a file and opened in a browser.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 #include "headlight/io/io.h"
 #include "tests/base/temporary_folder.h"

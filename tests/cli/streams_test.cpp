@@ -11,6 +11,7 @@
 #include "tests/cli/arrays.h"
 #include "tests/cli/model_folders.h"
 #include "tests/cli/program.h"
+#include "tests/cli/train_runs.h"
 
 namespace headlight::test {
 namespace {
@@ -148,14 +149,54 @@ TEST_F(Streams, do_not_go_where_an_input_comes_from) {
   expect_one_line(run_program({"explain", folder_ / "m", "--text", "a", "--format", "json", "--out",
                                folder_ / "here/m/config.json"}),
                   3, "is the file of MODEL");
-  EXPECT_EQ(run_program({"forward", folder_ / "m", "--ids", folder_ / "ids.json", "--trace",
-                         folder_ / "m/trace.safetensors"})
-                .code,
-            0);
+}
+
+TEST_F(Streams, go_beside_the_files_of_a_model_as_often_as_one_likes) {
+  namespace fs = std::filesystem;
+  fs::copy(model_folders().gpt(), folder_ / "m");
+  const std::string ids = folder_.put("ids.json", "[1, 2]");
+  for (const std::string& model : {folder_ / "m", folder_ / "m/", folder_ / "./m"}) {
+    for (int times = 0; times < 2; ++times) {
+      const ProgramRun run = run_program(
+          {"forward", model, "--ids", ids, "--targets", ids, "--logits", folder_ / "m/logits.npy",
+           "--trace", folder_ / "m/trace.safetensors", "--grads", folder_ / "m/grads.safetensors"});
+      EXPECT_EQ(run.code, 0) << run.errors;
+      const ProgramRun page = run_program(
+          {"explain", model, "--text", "a", "--format", "html", "--out", folder_ / "m/walk.html"});
+      EXPECT_EQ(page.code, 0) << page.errors;
+    }
+  }
+  // Also under names that it would read the next time.
+  for (const char* name : {"config.json", "tokenizer.json", "vocab.json", "encoder.json",
+                           "model.safetensors.index.json", "model.safetensors", "run.json"}) {
+    const ProgramRun run = run_program(
+        {"forward", folder_ / "m", "--ids", ids, "--logits", folder_ / "m/" + std::string(name)});
+    EXPECT_TRUE(run.code == 2 || run.code == 3) << run.code << run.errors;
+    EXPECT_NE(run.errors.find("is the file of MODEL"), std::string::npos) << run.errors;
+  }
+}
+
+TEST_F(Streams, do_not_go_where_a_shard_of_a_model_is) {
+  namespace fs = std::filesystem;
+  fs::copy(model_folders().bare_gpt(), folder_ / "m");
+  fs::rename(folder_ / "m/model.safetensors", folder_ / "m/part.safetensors");
+  const io::Safetensors part =
+      io::open_safetensors(base::real_files(), folder_ / "m/part.safetensors");
+  io::Json::Object map;
+  for (const auto& entry : part.entries()) map.emplace_back(entry.name, "part.safetensors");
+  folder_.put("m/model.safetensors.index.json",
+              io::json_text(io::Json::Object{{"weight_map", std::move(map)}}));
+  const Words forward = {"forward", folder_ / "m", "--ids", folder_.put("ids.json", "[1, 2]"),
+                         "--trace"};
+  expect_one_line(run_program(forward + Words{folder_ / "m/part.safetensors"}), 2,
+                  "is the file of MODEL");
+  for (int times = 0; times < 2; ++times)
+    EXPECT_EQ(run_program(forward + Words{folder_ / "m/other.safetensors"}).code, 0);
 }
 
 TEST_F(Streams, end_at_a_signal_with_its_code) {
-  for (const auto& [signal, code] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
+  for (const auto& [signal, code] :
+       {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGHUP, 129}}) {
     Program program({"bench"});
     EXPECT_TRUE(program.send(signal));
     const ProgramRun run = program.finish();

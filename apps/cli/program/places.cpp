@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "headlight/io/io.h"
+#include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
 
@@ -30,10 +31,14 @@ std::vector<NamedPath> given_paths(const Arguments& arguments,
 void add_model_files(std::vector<NamedPath>& paths, base::FileSystem& files,
                      const Arguments& arguments) {
   const auto model = arguments.text("model");
-  std::vector<std::string> names;
-  // What is no folder is told when it is read.
-  if (!model || files.list(*model, names) < 0) return;
-  for (const std::string& name : names) {
+  base::FileStatus status;
+  // What is not there is told when it is read.
+  if (!model || files.path_status(*model, status) < 0) return;
+  if (status.kind != base::FileStatus::Kind::directory) {
+    paths.push_back({arguments.source("model"), *model});
+    return;
+  }
+  for (const std::string& name : recipes::model_file_names(files, *model)) {
     paths.push_back({arguments.source("model"), *model + "/" + name});
   }
 }
