@@ -95,6 +95,8 @@ void StandardOutput::write_out(size_t length) {
                     "standard output", "", strerrordesc_np(problem));
 }
 
+void print_as_it_is(std::string_view text) { write_all(STDERR_FILENO, text); }
+
 void print_line(std::string_view line) {
   try {
     // At once, or what a terminal echoes of a key could come between a full row and its end.

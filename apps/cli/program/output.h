@@ -35,5 +35,7 @@ class StandardOutput : public base::Output {
 // A line for the person at the terminal, on standard error; controls in it are shown, failures are
 // ignored.
 void print_line(std::string_view line);
+// The same for what is laid out for a terminal and has its own ends of lines.
+void print_as_it_is(std::string_view text);
 
 }  // namespace headlight::cli

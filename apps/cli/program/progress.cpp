@@ -70,8 +70,8 @@ void replace_row(const Session& session, const std::vector<std::string>& lines) 
   // At once, or the ^C that a terminal echoes would come between the row and what takes its place.
   std::string text(session.talkative && !is_dumb_terminal() ? kEraseBelow : "");
   if (lines.empty()) return write_to_terminal(text);
-  for (const std::string& line : lines) text.append(&line == lines.data() ? "" : "\n").append(line);
-  print_line(text);
+  for (const std::string& line : lines) text.append(text::printable(line)).append("\n");
+  print_as_it_is(text);
 }
 
 struct Progress::Ticking {
