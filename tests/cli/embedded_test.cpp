@@ -41,7 +41,7 @@ TEST(Embedded, models_are_described_like_folders) {
 TEST(Embedded, models_are_described_in_the_language_asked_for) {
   const std::string english = run_program({"info", "thrones"}).output;
   EXPECT_NE(english.find("parameters  "), std::string::npos) << english;
-  EXPECT_NE(english.find(" layers of "), std::string::npos) << english;
+  EXPECT_NE(english.find(" heads per layer "), std::string::npos) << english;
   const std::string korean = run_program({"info", "thrones", "--lang", "ko"}).output;
   EXPECT_NE(korean.find("파라미터"), std::string::npos) << korean;
   EXPECT_EQ(korean.find("parameters"), std::string::npos) << korean;

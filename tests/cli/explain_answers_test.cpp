@@ -23,7 +23,7 @@ void expect_said(const std::string& text, const std::string& part) {
 TEST(ExplainAnswers, a_weight_that_rises_has_a_change_with_a_plus) {
   const ProgramRun run =
       answer_of({"--heads", "1", "--backward", "--cell", "encoder.layers.0.fc1.weight[3,2]"});
-  expect_said(run.output, "Change                   +0.0");
+  expect_said(run.output, "Change                        +0.0");
   expect_said(run.output, "The new weight: 0.1176");
   EXPECT_EQ(run.output.find("+-"), std::string::npos);
 }

@@ -101,7 +101,7 @@ TEST(Explain, a_cell_answers_with_terms_that_make_its_value) {
   expect_has(text.output, "encoder.0.self.head.0.query · encoder.0.self.head.0.key");
   expect_has(text.output, "Terimlerin toplamı değeri verir.");
   // A leaf is where the way back ends.
-  expect_has(explain_worked({"--cell", "shared.weight[5,0]"}).output, "here the way back ends");
+  expect_has(explain_worked({"--cell", "shared.weight[5,0]"}).output, "the trail ends here");
   expect_has(explain_worked({"--cell", "decoder.0.self.head.0.masked_scores[0,3]"}).output,
              "The mask hides");
 }
@@ -233,8 +233,8 @@ TEST(Explain, of_an_encoder_tells_what_could_stand_at_each_place) {
   const std::string model = model_folders().encoder();
   const ProgramRun told = explain({model, "--text", "a small house", "--only", "13-14"});
   EXPECT_EQ(told.code, 0) << told.errors;
-  expect_has(told.output, "An encoder alone does not continue a sentence.");
-  expect_has(told.output, "An encoder alone learns from words");
+  expect_has(told.output, "An encoder on its own does not continue a sentence.");
+  expect_has(told.output, "An encoder on its own learns from words");
   EXPECT_EQ(told.output.find("--target"), std::string::npos);
 }
 

@@ -192,7 +192,7 @@ TEST_F(PublishedModel, is_described_by_info) {
   const ProgramRun text = run_program({"info", model_ + "/"});
   EXPECT_EQ(text.code, 0);
   EXPECT_NE(text.output.find("parameters  85728"), std::string::npos) << text.output;
-  EXPECT_NE(text.output.find("decoder.self: 3 layers of 3 heads"), std::string::npos);
+  EXPECT_NE(text.output.find("decoder.self: layers 3, heads per layer 3"), std::string::npos);
   const io::Json document =
       io::parse_json(run_program({"info", model_, "--json"}).output, "output");
   EXPECT_EQ(document.find("parameters")->integer(), 85728);

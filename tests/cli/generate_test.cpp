@@ -110,8 +110,8 @@ TEST_F(GenerateCommand, goes_past_the_context_and_says_so_once) {
   EXPECT_EQ(run.code, 0);
   EXPECT_EQ(std::ranges::count(run.output, ','), 39) << run.output;
   EXPECT_EQ(run.errors,
-            "The context of 14 tokens is full; it goes on from the last 7. To end there: --context "
-            "stop\n");
+            "The context of 14 tokens is full; generation continues from the last 7. To end there "
+            "instead: --context stop\n");
   EXPECT_EQ(run_program(with(words, {"--no-cache"})).output, run.output);
   EXPECT_EQ(run_program(with(words, {"--context", "slide"})).output, run.output);
   const ProgramRun quiet = run_program(with(words, {"--quiet"}));

@@ -120,10 +120,10 @@ TEST(Generating, at_a_terminal_says_why_it_ended) {
     const std::string shown = screen_of(more);
     EXPECT_NE(shown.find(part), shown.npos) << shown;
   };
-  expect_shown({"--max-new-tokens", "4"}, "ağaç\nEnded after 4 new tokens");
-  expect_shown({"--stop", "yol"}, "Ended before the stop text");
-  expect_shown({}, "Ended by the model itself");
-  expect_shown({"--beam", "2"}, "Ended by the model itself");
+  expect_shown({"--max-new-tokens", "4"}, "ağaç\nEnded: reached the limit of new tokens (4)");
+  expect_shown({"--stop", "yol"}, "Ended: reached the stop text");
+  expect_shown({}, "Ended: the model gave its end token");
+  expect_shown({"--beam", "2"}, "Ended: the model gave its end token");
   EXPECT_EQ(screen_of({"--quiet"}), ModelFolders::kScript);
   const auto bare = [&](const Words& more) {
     Terminal terminal(Words{"generate", model_folders().bare_gpt(), "--prompt-ids", "3"} + more);
@@ -133,7 +133,7 @@ TEST(Generating, at_a_terminal_says_why_it_ended) {
   EXPECT_NE(bare({"--context", "stop"}).find("the context of 14 tokens is full"),
             std::string::npos);
   EXPECT_NE(bare({"--beam", "2"}).find("a beam search does not go past it"), std::string::npos);
-  EXPECT_NE(bare({"--max-new-tokens", "30"}).find("goes on from the last 7"), std::string::npos);
+  EXPECT_NE(bare({"--max-new-tokens", "30"}).find("continues from the last 7"), std::string::npos);
 }
 
 TEST_P(AtATerminal, lines_are_asked_for_and_answered_one_by_one) {
