@@ -96,7 +96,7 @@ TEST_F(Training, says_plainly_what_it_does_and_where_it_stands) {
 TEST_F(Training, tells_it_in_the_language_asked_for) {
   const ProgramRun run = run_program(small_lm("run") + Words{"--lang", "tr"});
   ASSERT_EQ(run.code, 0) << run.errors;
-  for (const std::string part : {" parametre · ", "adım 10/20  eğitimde kayıp ", "Deneyin:"})
+  for (const std::string part : {" parametre · ", "adım 10/20  eğitim kaybı ", "Deneyin:"})
     EXPECT_NE(run.errors.find(part), std::string::npos) << part << " is not in " << run.errors;
   EXPECT_EQ(run.errors.find("loss"), std::string::npos) << run.errors;
   const ProgramRun json =

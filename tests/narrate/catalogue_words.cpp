@@ -119,11 +119,12 @@ bool uses_term(std::string_view language, const std::string& text, const std::st
   if (language == "en") return true;
   size_t at = 0;
   for (const std::string& word : words_of(text::lower(term, language))) {
-    // The value of an ordinary sentence is 값.
+    // The value of an ordinary sentence, any number, is 값 and qiymət.
     if (language == "ko" && word == "값") break;
     const size_t found = plain.find(stem_of(language, word), at);
     if (found == std::string::npos) {
-      return term == "밸류" && plain.find("값") != std::string::npos;
+      return (term == "밸류" && plain.find("값") != std::string::npos) ||
+             (term == "dəyər" && plain.find("qiymət") != std::string::npos);
     }
     at = found;
   }
