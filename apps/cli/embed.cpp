@@ -21,7 +21,7 @@ the product of two vectors is the cosine between them.
 )";
 
 constexpr Option kEmbedOptions[] = {
-    {"text", "TEXT", "the sentence (default: standard input, a sentence a line)"},
+    {"text", "TEXT", "the sentence (default: standard input, one sentence per line)"},
     {"encoding", "NAME", "of standard input, where it is not UTF-8: cp1254, cp949, latin1, ..."},
 };
 

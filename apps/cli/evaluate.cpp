@@ -16,7 +16,7 @@ constexpr std::string_view kEvaluateExamples =
       loss, perplexity, BLEU and chrF of the translations
   headlight evaluate numbers --task numbers
       how many held-out cases of a made-up task are exactly right; numbers
-      are asked in each way of writing them
+      are asked for in each way of writing them
 
 Losses are natural-log, mean per target token. BLEU and chrF are sacreBLEU's.
 )";

@@ -31,9 +31,9 @@ constexpr std::string_view kLessonExamples =
   headlight lesson from-scratch --step 5
       one step: why scores are divided by the root of the width
   headlight lesson steps --format html --out steps.html
-      as a page for the browser, in four languages; every number says why
+      as a page for the browser, in four languages; click a number to see why
   headlight lesson steps --exercise --lang en
-      some numbers are blank: type them in, and what went wrong is named
+      some numbers are blank: type them in, and it tells you what went wrong
   headlight lesson steps --cell 'one_head.self.head.0.scores[1,2]' --lang en
       why this number: its terms
   headlight lesson d2l --json

@@ -14,16 +14,16 @@ using base::ErrorKind;
 
 constexpr std::string_view kTrainExamples =
     R"(  headlight train --task lm --data shakespeare.txt --preset shakespeare-char-cpu --out shakespeare
-      a small GPT on a text, letter by letter, in two minutes
+      a small GPT on a text, character by character, in two minutes
   headlight train --task translate --data pairs.tsv --tokenizer bpe:8000 --out en-tr
       an encoder-decoder on tab-separated sentence pairs
   headlight train --task numbers --out numbers
       number words in four languages to digits; copy and reverse are the other made-up tasks
   headlight train --out shakespeare --resume --max_iters 4000
-      goes on where it was, to the bits of an uninterrupted run
+      continues where it stopped, with the same bits as an uninterrupted run
 
 The folder then holds config.json, model.safetensors (the best by validation loss) and tokenizer.json for
-`headlight generate` and other tools, log.jsonl, curves.svg and a checkpoint. Ctrl-C saves and leaves.
+`headlight generate` and other tools, log.jsonl, curves.svg and a checkpoint. Ctrl-C saves and exits.
 )";
 
 // The options that say how a run is run, and the keys'.

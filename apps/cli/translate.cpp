@@ -33,10 +33,10 @@ the best first.
 )";
 
 constexpr Option kTranslateOptions[] = {
-    {"text", "TEXT", "what to translate (default: standard input, a sentence a line)"},
+    {"text", "TEXT", "what to translate (default: standard input, one sentence per line)"},
     {"beam", "N", "search with N beams for the likeliest translation"},
     {"length-penalty", "A", "of beam scores (default: 1)"},
-    {"max-new-tokens", "N", "at most so many tokens for each line"},
+    {"max-new-tokens", "N", "at most this many tokens for each line"},
     {"encoding", "NAME", "of standard input, where it is not UTF-8: cp1254, cp949, latin1, ..."},
 };
 

@@ -42,6 +42,13 @@ std::vector<io::NamedTensor> file_tensors(const Explaining& work, const Explaine
   return tensors;
 }
 
+// "0, 2"
+std::string layers_text(const std::set<int64_t>& layers) {
+  std::string text;
+  for (const int64_t layer : layers) text += (text.empty() ? "" : ", ") + std::to_string(layer);
+  return text;
+}
+
 // Where a page opens, as its links say it: "cell=encoder.0.self.head.0.scores[3,5]".
 std::string place_on_page(const ExplainRequest& request, const Trace& trace) {
   if (request.answers_cell()) {
@@ -74,7 +81,7 @@ std::string introduction(const Explaining& work) {
   if (!layers.empty()) {
     text += wrapped(
         catalogue.text("message.more_layers",
-                       {{"layer", std::to_string(*layers.begin())},
+                       {{"layer", layers_text(layers)},
                         {"layers", std::to_string(model_layer_count(work.subject.model()))}}),
         width);
   }

@@ -156,6 +156,7 @@ void add_update(const Walk& walk, const explain::BackwardWalk& backward, ShownSt
         row("second_moment", update.second_moment), row("learning_rate", update.learning_rate),
         signed_row("decay", update.decay), signed_row("change", update.change)}});
   for (const char* key : {"clip", "moments", "corrected", "change", "decay"}) {
+    if (std::string_view(key) == "decay" && update.decay == 0) continue;
     step.afterwards.push_back(catalogue.text(std::string("backward.") + key));
   }
   step.afterwards.push_back(

@@ -190,7 +190,7 @@ TrainSetup generated_setup(base::FileSystem& files, const TrainSettings& s) {
       std::max(setup.generated->longest_source(), setup.generated->longest_target() + 1);
   setup.model = pair_model(files, s, *setup.tokenizer, longest, s.batch_size * longest);
   setup.example = setup.tokenizer->decode(setup.generated->held_out(1).front().pairs.source(0));
-  setup.data_text = "cases made as they are needed";
+  setup.data_text = "examples made as they are needed";
   setup.data_sum = setup.generated->data_name();
   setup.task = train::generated_task(*setup.generated, s.batch_size, static_cast<uint64_t>(s.seed),
                                      kHeldOutCases);

@@ -285,6 +285,13 @@ TEST(Lesson, speaks_its_own_language_and_the_others_within_80_columns) {
   }
 }
 
+TEST(Lesson, in_the_list_is_opened_in_the_language_of_the_list) {
+  const std::string list = run_program({"lesson", "--lang", "en"}).output;
+  EXPECT_NE(list.find("headlight lesson nanogpt --lang en\n"), list.npos) << list;
+  const std::string turkish = run_program({"lesson", "--lang", "tr"}).output;
+  EXPECT_NE(turkish.find("headlight lesson steps\n"), turkish.npos) << turkish;
+}
+
 TEST(Lesson, shows_one_step_alone) {
   const ProgramRun run = run_program({"lesson", "steps", "--step", "4", "--lang", "en"});
   EXPECT_EQ(run.code, 0);

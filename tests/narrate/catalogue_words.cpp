@@ -54,6 +54,7 @@ std::string stem_of(std::string_view language, const std::string& word) {
     const auto found = stems.find(word);
     return found == stems.end() ? word : found->second;
   }
+  if (word == "kayıp") return "kay";  // kaybı
   Letters letters = letters_of(word);
   const auto ends_with = [&](const Letters& end) {
     return letters.size() > end.size() + 4 &&

@@ -1,4 +1,4 @@
-// `headlight bench`: this machine's limits and what the engine reaches of them.
+// `headlight bench`: this machine's limits and how close the engine gets.
 #include <unistd.h>
 
 #include <algorithm>
@@ -252,7 +252,7 @@ void run_bench(Session& session) {
 
 }  // namespace
 
-const Command kBench = {"bench", "this machine's limits and what the engine reaches of them",
+const Command kBench = {"bench", "this machine's limits and how close the engine gets",
                         kBenchExamples, kBenchOptions, run_bench};
 
 }  // namespace headlight::cli

@@ -15,11 +15,11 @@ constexpr std::string_view kExplainExamples =
   headlight explain --text "When you play the game of thrones" --only 7 --lang tr
       one step, in Turkish; --only 3-5 or --only encoder.0.self.scores are others
   headlight explain --text "When you play the game of thrones" --cell 'encoder.0.self.head.0.scores[3,5]'
-      why this number: its terms, and the cells to go on with
+      why this number: its terms, and the cells to continue with
   headlight explain --text "When you play the game of thrones" --backward --cell 'encoder.layers.0.fc1.weight[3,2]'
       why this weight changes: loss, gradients, AdamW, the new loss
   headlight explain MODEL --ids 5,1,7 --continue 8 --format html --out walk.html
-      any model as a page, with the 8 tokens that it goes on with
+      any model as a page, with the 8 tokens that it continues with
   headlight explain numbers --text "1 2 3" --format safetensors --out trace.safetensors
       every tensor of a trained model with what it was computed from
 

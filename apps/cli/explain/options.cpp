@@ -22,7 +22,7 @@ constexpr std::array<Option, 21> kExplainTable = {{
     {"target", "TEXT", "what should follow it"},
     {"ids", "1,2,3", "the same as ids; needs no tokenizer"},
     {"target-ids", "4,5", "what should follow them"},
-    {"continue", "N", "let the model itself go on for at most N tokens, and walk these too"},
+    {"continue", "N", "let the model continue for at most N tokens, and walk these too"},
     {"format", "NAME", "text, json, html or safetensors (default: text)"},
     {"out", "FILE", "write there (needed for safetensors)"},
     {"only", "STEP,...", "these steps (7 or 3-5) or tensors (encoder.0.self.scores) alone"},
@@ -35,9 +35,9 @@ constexpr std::array<Option, 21> kExplainTable = {{
     {"weights", "FILE", "numbers of the worked model (.safetensors)"},
     {"train", "", "train the worked model, and show the numbers before and after"},
     {"backward", "", "the way from the loss to one weight, and its update"},
-    {"scale", "NAME", "show scores scaled otherwise: sqrt_head_width, sqrt_width, width, none"},
-    {"norm", "NAME", "where the norm stands: post or pre; the worked model is made so"},
-    {"special", "", "texts of special tokens become these"},
+    {"scale", "NAME", "show scores scaled another way: sqrt_head_width, sqrt_width, width, none"},
+    {"norm", "NAME", "where the norm stands: post or pre; the worked model is built that way"},
+    {"special", "", "special tokens written in the text become those tokens"},
     {"encoding", "NAME", "of --sentences where it is not UTF-8: cp1254, cp949, ..."},
 }};
 

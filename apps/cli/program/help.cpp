@@ -18,13 +18,13 @@ constexpr std::array<Option, 8> kGeneralOptions = {{
     {"lang", "CODE",
      "language of explanations (default: a lesson's own; or else the locale's, or en)",
      language_choices},
-    {"simd", "NAME", "use no better instruction set: avx512, avx2, sse4, scalar"},
+    {"simd", "NAME", "use no instruction set above this one: avx512, avx2, sse4, scalar"},
     {"help", "", "show this"},
     {"version", "", "show the version"},
 }};
 
 constexpr std::string_view kOverview =
-    R"(Headlight: train, run and look into multi-head-attention models on CPUs.
+    R"(Headlight: train, run and look inside multi-head-attention models on CPUs.
 
   headlight
       the first minute: a tiny model learns, and shows how it works
@@ -129,7 +129,7 @@ std::string overview(std::span<const Command* const> commands) {
          "\n" +
          narrate::wrapped(
              "An option --some-name can also be set by the variable "
-             "HEADLIGHT_SOME_NAME; what is typed wins.",
+             "HEADLIGHT_SOME_NAME; the command line wins.",
              help_width());
 }
 

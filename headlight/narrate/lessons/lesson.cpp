@@ -41,6 +41,14 @@ int step_count(const Lesson& lesson) {
   return count > 0 ? count : kStepCount;  // a lesson without numbers follows the walk
 }
 
+// What opens the lesson in this language: its own needs no word.
+std::string lesson_command(const Lesson& lesson, const Catalogue& catalogue,
+                           const std::string& program) {
+  const std::string command = program + " lesson " + lesson.name;
+  const std::string language(catalogue.language());
+  return language == lesson.language ? command : command + " --lang " + language;
+}
+
 std::string lesson_list_text(const TextStyle& style, const Catalogue& catalogue,
                              const std::string& program) {
   std::string text = wrapped(catalogue.text("lesson.list"), style.width) + "\n";
@@ -50,7 +58,7 @@ std::string lesson_list_text(const TextStyle& style, const Catalogue& catalogue,
             catalogue.text("lesson.list.steps", {{"count", std::to_string(step_count(lesson))}}) +
             "\n";
     text += wrapped(catalogue.text("lesson." + lesson.name + ".title"), style.width, "  ");
-    text += "  " + program + " lesson " + lesson.name + "\n\n";
+    text += "  " + lesson_command(lesson, catalogue, program) + "\n\n";
   }
   return text;
 }
@@ -63,7 +71,7 @@ io::Json lesson_list_json(const Catalogue& catalogue, const std::string& program
                          {"language", lesson.language},
                          {"title", catalogue.text("lesson." + lesson.name + ".title")},
                          {"steps", step_count(lesson)},
-                         {"command", program + " lesson " + lesson.name}});
+                         {"command", lesson_command(lesson, catalogue, program)}});
   }
   return io::Json::Object{{"lessons", std::move(list)}};
 }
