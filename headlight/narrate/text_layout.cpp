@@ -14,16 +14,28 @@ constexpr std::string_view kCut = "…";
 
 using Words = std::vector<std::string_view>;
 
-// A number or a symbol rather than a word of a sentence: "512", "√D", "W_q", "C", "sin(pos".
+// A name of a formula that looks like a word.
+bool is_formula_name(std::string_view word) {
+  constexpr std::array<std::string_view, 6> kNames = {"pos", "sin", "cos", "exp", "tanh", "log"};
+  return std::find(kNames.begin(), kNames.end(), word) != kNames.end();
+}
+
+// A number or a symbol rather than a word of a sentence: "512", "√D", "W_q", "C", "sin(pos". A
+// Korean ending may follow it: "y입니다".
 bool is_symbol(std::string_view word) {
   while (!word.empty() && std::string_view("(),.;:").find(word.back()) != std::string_view::npos) {
     word.remove_suffix(1);
   }
   while (word.starts_with('(')) word.remove_prefix(1);
+  if (is_formula_name(word)) return true;
   int64_t letters = 0;
+  bool is_korean = false;
   for (size_t at = 0; at < word.size(); at += text::code_point_at(word, at).length) {
     const char32_t letter = text::code_point_at(word, at).value;
     if (!text::is_letter(letter) && letter != U'\'' && letter != U'-') return true;
+    const bool is_hangul = letter >= U'가' && letter <= U'힣';
+    if (is_hangul && letters > 0 && !is_korean) break;
+    is_korean = is_hangul;
     ++letters;
   }
   return letters <= 2;
@@ -55,6 +67,7 @@ size_t in_parentheses(const Words& words, size_t begin) {
 // How many words from `begin` on should stay on one line.
 size_t kept_together(const Words& words, size_t begin) {
   size_t end = begin + in_parentheses(words, begin);
+  if (is_formula_name(words[begin]) && end < words.size() && is_number(words[end])) ++end;
   while (end + 1 < words.size() && is_sign(words[end]) && is_symbol(words[end - 1]) &&
          is_symbol(words[end + 1])) {
     end += 1 + in_parentheses(words, end + 1);

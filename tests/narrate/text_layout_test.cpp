@@ -25,6 +25,10 @@ TEST(TextLayout, wraps_at_the_width_and_keeps_shapes_and_products_whole) {
   EXPECT_EQ(wrapped("one two three", 8), "one two\nthree\n");
   EXPECT_EQ(wrapped("the shape is (2, 4, 100) here", 18), "the shape is\n(2, 4, 100) here\n");
   EXPECT_EQ(wrapped("that makes 8 · 64 = 512 columns", 20), "that makes\n8 · 64 = 512 columns\n");
+  EXPECT_EQ(wrapped("the angle is pos / 10000 here", 18), "the angle is\npos / 10000 here\n");
+  EXPECT_EQ(wrapped("the number is cos 0 = 1 here", 18), "the number is\ncos 0 = 1 here\n");
+  EXPECT_EQ(wrapped("로짓의 오차는 p − y입니다", 18), "로짓의 오차는\np − y입니다\n");
+  EXPECT_EQ(wrapped("값은 오차입니다 − 여기에서는", 18), "값은 오차입니다 −\n여기에서는\n");
   EXPECT_EQ(wrapped("all is told: Loss: -3,9 here", 20), "all is told:\nLoss: -3,9 here\n");
   EXPECT_EQ(wrapped("side by side: 8 · 64 = 512", 24), "side by\nside: 8 · 64 = 512\n");
   EXPECT_EQ(wrapped("a\nb", 10, "  "), "  a b\n");
