@@ -70,7 +70,8 @@ constexpr TrainKey kKeyTable[] = {
     {"weight-decay", "X", "of matrices", RealKey{&S::weight_decay, {0, 100}}},
     {"beta1", "X", "first moment; sgd: momentum", RealKey{&S::beta1, {0, 0.99999}}},
     {"beta2", "X", "second moment", RealKey{&S::beta2, {0, 0.9999999}}},
-    {"grad-clip", "X", "largest norm of the gradients (0: no limit)", RealKey{&S::grad_clip, {0, 1e9}}},
+    {"grad-clip", "X", "largest norm of the gradients (0: no limit)",
+     RealKey{&S::grad_clip, {0, 1e9}}},
     {"label-smoothing", "P", "share of the target spread over all words",
      RealKey{&S::label_smoothing, {0, 0.99}}},
 };
