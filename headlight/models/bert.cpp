@@ -153,7 +153,9 @@ void Bert::draw(uint64_t seed) {
 std::vector<nn::MultiHeadAttention*> Bert::attentions() { return layers_.attentions(); }
 
 Parts Bert::parts() const {
-  return {.encoder = &layers_, .output = masked_words_ ? &masked_words_->output : nullptr};
+  return {.encoder = &layers_,
+          .output = masked_words_ ? &masked_words_->output : nullptr,
+          .encoder_table = embedding_.parameters().front().get()};
 }
 
 Value Bert::forward(Context& context, const Batch& batch) const {

@@ -162,7 +162,11 @@ bool Gpt::ignores(const std::string& name, const nn::StoredTensor& tensor) const
 
 std::vector<nn::MultiHeadAttention*> Gpt::attentions() { return decoder_.layers.attentions(); }
 
-Parts Gpt::parts() const { return {.decoder = &decoder_.layers, .output = &decoder_.output}; }
+Parts Gpt::parts() const {
+  return {.decoder = &decoder_.layers,
+          .output = &decoder_.output,
+          .decoder_table = decoder_.embedding.parameters().front().get()};
+}
 
 // As nanoGPT: what is added to the residual stream starts smaller the more layers add to it.
 void Gpt::draw(uint64_t seed) {

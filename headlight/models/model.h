@@ -49,6 +49,9 @@ struct Parts {
   const nn::TransformerStack* encoder = nullptr;
   const nn::TransformerStack* decoder = nullptr;
   const nn::OutputLayer* output = nullptr;
+  // The rows of ids that each stack begins with, (V, C); one table where both share it.
+  const nn::Parameter* encoder_table = nullptr;
+  const nn::Parameter* decoder_table = nullptr;
 };
 
 class Model {

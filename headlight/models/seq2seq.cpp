@@ -195,7 +195,11 @@ std::vector<nn::MultiHeadAttention*> Seq2Seq::attentions() {
 }
 
 Parts Seq2Seq::parts() const {
-  return {.encoder = &encoder_, .decoder = &decoder_.layers, .output = &decoder_.output};
+  return {.encoder = &encoder_,
+          .decoder = &decoder_.layers,
+          .output = &decoder_.output,
+          .encoder_table = source_table_.weight().get(),
+          .decoder_table = target_table_.weight().get()};
 }
 
 Value Seq2Seq::encode(Context& context, const Tensor& source_ids, const Tensor& source_lens) const {

@@ -38,7 +38,7 @@ const Value& Parameter::value() const {
     throw Error(ErrorKind::bad_input, "parameter", name_,
                 "has shape " + shape_.text() + " but no numbers: draw or load them first");
   }
-  return value_;
+  return frozen_ ? constant_ : value_;
 }
 
 void Parameter::assign(Tensor numbers) {
@@ -47,6 +47,7 @@ void Parameter::assign(Tensor numbers) {
                 std::string("is given ") + name_of(numbers.dtype()) + " " + numbers.shape().text() +
                     ", contiguous float32 " + shape_.text() + " is needed");
   }
+  constant_ = Value::leaf(numbers);
   value_ = Value::leaf(std::move(numbers), true);
   ++version_;
 }
@@ -54,6 +55,18 @@ void Parameter::assign(Tensor numbers) {
 Tensor Parameter::change() {
   ++version_;
   return value().data();
+}
+
+FrozenParameters::FrozenParameters(const Parameters& parameters) {
+  for (const ParameterHandle& parameter : parameters) {
+    if (parameter->frozen()) continue;
+    parameter->set_frozen(true);
+    frozen_.push_back(parameter);
+  }
+}
+
+FrozenParameters::~FrozenParameters() {
+  for (const ParameterHandle& parameter : frozen_) parameter->set_frozen(false);
 }
 
 void append(Parameters& all, const Parameters& more) {

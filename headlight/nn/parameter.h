@@ -22,7 +22,8 @@ class Parameter {
   const std::string& name() const noexcept { return name_; }
   const tensor::Shape& shape() const noexcept { return shape_; }
   bool defined() const noexcept { return value_.defined(); }
-  // For operations. Throws Error when there are no numbers yet.
+  // For operations; without a gradient while it is frozen. Throws Error when there are no numbers
+  // yet.
   const Value& value() const;
   tensor::Tensor grad() const { return value_.grad(); }
   void clear_grad() { value_.clear_grad(); }
@@ -35,10 +36,17 @@ class Parameter {
   tensor::Tensor change();
   uint64_t version() const noexcept { return version_; }
 
+  // A frozen parameter takes part in what is computed and gets no gradient: backward passes for the
+  // sake of other values need neither the time nor the memory of its gradient.
+  bool frozen() const noexcept { return frozen_; }
+  void set_frozen(bool frozen) noexcept { frozen_ = frozen; }
+
  private:
   std::string name_;
   tensor::Shape shape_;
   Value value_;
+  Value constant_;  // the same numbers, without a gradient
+  bool frozen_ = false;
   uint64_t version_ = 0;
 };
 
@@ -47,6 +55,18 @@ using ParameterHandle = std::shared_ptr<Parameter>;
 using Parameters = std::vector<ParameterHandle>;
 // Adds those of `more` that are not in `all` yet.
 void append(Parameters& all, const Parameters& more);
+
+// Parameters are frozen while it lives; those that were before stay so.
+class FrozenParameters {
+ public:
+  explicit FrozenParameters(const Parameters& parameters);
+  ~FrozenParameters();
+  FrozenParameters(const FrozenParameters&) = delete;
+  FrozenParameters& operator=(const FrozenParameters&) = delete;
+
+ private:
+  Parameters frozen_;
+};
 
 // These draw the numbers of the parameters that have none yet; a draw depends on the seed and the
 // parameter's name. (Biases start as zeros and norms as ones, so what is left are weights.)
