@@ -10,7 +10,18 @@
 
 namespace headlight::heads {
 
-enum class HeadRole { previous, next, first, self, rarest, one_token, uniform, none };
+enum class HeadRole {
+  previous,
+  next,
+  first,
+  self,
+  rarest,
+  one_token,
+  uniform,
+  induction,  // these two show on repeated texts only: see behaviour.h
+  duplicate,
+  none
+};
 std::string_view name_of(HeadRole role);
 
 // Rows that see at least two keys count. A head is `uniform` when its entropy is at least 0.95 of

@@ -1,7 +1,21 @@
-// Door of heads: what each attention head of a run looks at, measured from what the run said of
-// itself (autograd::Recording); and attention without some of its heads. Mistakes of the caller are
-// Error(bad_input).
+// Door of heads: experiments on the attention heads of models. What heads look at in a run
+// (head_statistics), what they are worth and do over examples (score), what the loss is without
+// them (ablation), which of them carry a relation between tokens (find); attention without some of
+// its heads (pruned).
+//
+// Experiments take a model, examples (batches with targets) and, where they measure something else
+// than the loss, a Metric. Results depend on the examples and the seed, not on threads, on which
+// examples share a batch, nor on padding. The model is used by one experiment at a time and is as
+// it was afterwards. Mistakes of the caller are Error(bad_input).
 #pragma once
 
+#include "headlight/heads/ablation.h"
+#include "headlight/heads/behaviour.h"
+#include "headlight/heads/circuits.h"
+#include "headlight/heads/eigenvalues.h"
+#include "headlight/heads/examples.h"
+#include "headlight/heads/find.h"
 #include "headlight/heads/head_statistics.h"
+#include "headlight/heads/importance.h"
 #include "headlight/heads/pruned.h"
+#include "headlight/heads/score.h"

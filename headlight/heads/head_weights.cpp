@@ -1,0 +1,69 @@
+// Where a head's rows and columns lie.
+#include "headlight/heads/head_weights.h"
+
+namespace headlight::heads {
+namespace {
+
+using nn::MultiHeadAttention;
+using tensor::ConstMatrixView;
+
+// A layer's weight as (inputs x outputs).
+ConstMatrixView in_out(const nn::Linear& layer) {
+  const nn::Linear::Part& part = layer.part();
+  const tensor::Tensor& weight = part.weight->value().data();
+  const int64_t columns = weight.size(1);
+  const float* data = weight.data<float>();
+  if (part.layout == nn::WeightLayout::in_out) {
+    return {data + part.weight_begin, weight.size(0), part.outputs, columns, 1};
+  }
+  return {data + part.weight_begin * columns, columns, part.outputs, 1, columns};
+}
+
+ConstMatrixView columns_of(const ConstMatrixView& matrix, int64_t begin, int64_t count) {
+  return {matrix.data + begin * matrix.col_stride, matrix.rows, count, matrix.row_stride,
+          matrix.col_stride};
+}
+
+// Some heads of a projection may not attend.
+int64_t projected_head(const nn::ProjectedHeads& projected, int64_t head) {
+  return projected.attending.empty() ? head : projected.attending[static_cast<size_t>(head)];
+}
+
+}  // namespace
+
+int64_t head_count(const MultiHeadAttention& attention) { return attention.options().heads; }
+
+std::string head_name(const MultiHeadAttention& attention, int64_t head) {
+  return attention.options().place + "." + std::to_string(head);
+}
+
+int64_t kv_head_of(const MultiHeadAttention& attention, int64_t head) {
+  const nn::MultiHeadAttentionOptions& options = attention.options();
+  return head / (options.heads / options.kv_heads);
+}
+
+ConstMatrixView query_weight(const MultiHeadAttention& attention, int64_t head) {
+  const nn::MultiHeadAttentionOptions& options = attention.options();
+  const int64_t at = projected_head(options.projected_queries, head);
+  return columns_of(in_out(attention.input_layers()[0]), at * options.head_dim, options.head_dim);
+}
+
+ConstMatrixView key_weight(const MultiHeadAttention& attention, int64_t head) {
+  const nn::MultiHeadAttentionOptions& options = attention.options();
+  const int64_t at = projected_head(options.projected_keys, kv_head_of(attention, head));
+  return columns_of(in_out(attention.input_layers()[1]), at * options.head_dim, options.head_dim);
+}
+
+ConstMatrixView value_weight(const MultiHeadAttention& attention, int64_t head) {
+  const int64_t width = attention.options().value_head_dim;
+  return columns_of(in_out(attention.input_layers()[2]), kv_head_of(attention, head) * width,
+                    width);
+}
+
+ConstMatrixView output_weight(const MultiHeadAttention& attention, int64_t head) {
+  const int64_t width = attention.options().value_head_dim;
+  return columns_of(in_out(*attention.output_layer()).transposed(), head * width, width)
+      .transposed();
+}
+
+}  // namespace headlight::heads
