@@ -22,8 +22,8 @@ const std::map<std::string, std::vector<std::string>>& order() {
       {"train", {"models", "optim", "data"}},
       {"infer", {"models", "optim", "text"}},
       {"explain", {"models", "optim", "text"}},
-      {"heads", {"models"}},
-      {"recipes", {"train", "infer"}},
+      {"heads", {"models", "optim", "data"}},
+      {"recipes", {"train", "infer", "heads"}},
       {"narrate", {"explain", "recipes", "heads"}},
   };
   return table;

@@ -1,0 +1,81 @@
+// What experiments on heads run on: examples of a text, of pairs or of a generated task.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/heads/heads.h"
+#include "headlight/recipes/named_model.h"
+
+namespace headlight::recipes {
+
+// Tasks that examples can be of: those that are trained, and mlm.
+inline constexpr std::string_view kExampleTasks[] = {"lm",      "mlm",  "translate",
+                                                     "numbers", "copy", "reverse"};
+
+struct ExamplesRequest {
+  std::string task = {};      // of kExampleTasks; empty: what the data and the model are for
+  std::string data = {};      // a text, or tab-separated pairs
+  std::string encoding = {};  // of the data, when not UTF-8
+  int64_t examples = 0;       // at most; 0: kDefaultExamples
+  uint64_t seed = 0;          // which ones, and which words are hidden
+};
+inline constexpr int64_t kDefaultExamples = 128;
+
+struct HeadExamples {
+  std::string task;
+  heads::Examples batches = {};
+  std::optional<heads::Metric> metric = {};  // of tasks that have one besides the loss
+  heads::MadeTokens made = {};               // for sequences that are made: of what is written,
+  heads::MadeTokens source = {};             // and of what is translated
+};
+
+// lm: windows of at most 256 tokens, side by side, of which so many are drawn. mlm: pieces of lines
+// with what the tokenizer puts around a text, in which about 15 % of the words are hidden as BERT
+// does (80 % of them by [MASK], 10 % by another word, 10 % not at all) and are the targets.
+// translate: lines of pairs. Generated tasks: held-out cases. Without data and task, the generated
+// task that the model was trained on. Throws Error(usage) when nothing says what to run on,
+// Error(bad_input) for what the model cannot read or predict.
+HeadExamples make_head_examples(base::FileSystem& files, const LoadedModel& loaded,
+                                const ExamplesRequest& request);
+
+// The task that a request means for the model; Error as above.
+std::string examples_task(base::FileSystem& files, const LoadedModel& loaded,
+                          const ExamplesRequest& request);
+
+// Single examples, of which the functions above make batches.
+models::Batch text_example(const std::vector<int64_t>& ids);  // each predicts the next
+models::Batch pair_example(const std::vector<int64_t>& source, const std::vector<int64_t>& target,
+                           const data::SequenceIds& ids);
+
+// Some words of an id sequence hidden as BERT does; at least one.
+struct HiddenWords {
+  int64_t mask = 0;
+  std::vector<int64_t> words = {};  // ids that may be hidden, or stand for a hidden one
+  std::vector<bool> is_word = {};   // the same, by id
+  uint64_t seed = 0;
+};
+HiddenWords hidden_words(const text::Tokenizer& tokenizer, const LoadedModel& loaded,
+                         uint64_t seed);
+// `number` counts examples: each hides others.
+models::Batch masked_example(std::vector<int64_t> ids, const HiddenWords& hidden, uint64_t number);
+
+// A line with what the tokenizer puts around it, cut to `most` ids.
+std::vector<int64_t> framed_ids(const text::Tokenizer& tokenizer, const std::string& line,
+                                int64_t most);
+
+// Ids around targets, as the model has them. `name` is for the Error when it has none.
+data::SequenceIds decoder_ids(const models::Model& model, const std::string& name);
+
+// Lines that are not empty, with their numbers.
+struct NumberedLine {
+  std::string text;
+  int64_t number = 0;  // from 1
+};
+std::vector<NumberedLine> numbered_lines(const std::string& text);
+
+// `most` of `count` things, drawn by the seed, in their order; all where there are not more.
+std::vector<int64_t> drawn_indices(int64_t count, int64_t most, uint64_t seed);
+
+}  // namespace headlight::recipes
