@@ -1,4 +1,4 @@
-// Edit distance.
+// Edit distance; divisors.
 #include "headlight/base/nearest.h"
 
 #include <algorithm>
@@ -61,6 +61,17 @@ std::optional<std::string_view> nearest(std::string_view word,
 std::string nearest_hint(std::string_view word, std::span<const std::string_view> candidates) {
   const auto found = nearest(word, candidates);
   return found ? "; the nearest is " + std::string(*found) : "";
+}
+
+std::string nearest_divisors(int64_t number, int64_t wanted) {
+  if (wanted >= number) return std::to_string(number);
+  int64_t below = wanted - 1;
+  while (below > 1 && number % below != 0) --below;
+  // All but the number itself are at most its half.
+  int64_t above = wanted + 1;
+  while (above <= number / 2 && number % above != 0) ++above;
+  if (above > number / 2) above = number;
+  return below < 1 ? std::to_string(above) : std::to_string(below) + " or " + std::to_string(above);
 }
 
 }  // namespace headlight::base

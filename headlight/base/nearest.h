@@ -1,6 +1,7 @@
-// The word that somebody who mistyped one had in mind.
+// What somebody had in mind who mistyped a word, or gave a number that does not divide.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,5 +17,8 @@ std::optional<std::string_view> nearest(std::string_view word,
 
 // "; the nearest is attend", for the end of a message; empty when none is near.
 std::string nearest_hint(std::string_view word, std::span<const std::string_view> candidates);
+
+// "4 or 6" for 24 and 5: the divisors next to one that is none, below and above. Both at least 1.
+std::string nearest_divisors(int64_t number, int64_t wanted);
 
 }  // namespace headlight::base

@@ -42,7 +42,8 @@ TrainingWindows::TrainingWindows(TokenStream tokens, int64_t block_size, const s
     : tokens_(std::move(tokens)), block_size_(block_size) {
   if (tokens_.size() > block_size) return;
   refuse(tokens_, name,
-         "block_size " + std::to_string(block_size) + " needs " + std::to_string(block_size + 1));
+         "block_size " + std::to_string(block_size) + " needs " + std::to_string(block_size + 1) +
+             "; give a longer text or a smaller block_size");
 }
 
 LmBatch TrainingWindows::batch(uint64_t seed, uint64_t step, int64_t rows) const {

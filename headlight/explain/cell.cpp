@@ -106,8 +106,8 @@ CellReference parse_cell(const Trace& trace, std::string_view text) {
   const bool left_out = has_batch(tensor) && tensor.shape[0] == 1 && index.size() + 1 == rank;
   if (left_out) index.insert(index.begin(), 0);
   if (index.size() != rank) {
-    refuse_cell(text, std::to_string(index.size()) + " numbers for " + selection.name +
-                          ", whose shape is " + tensor.shape.text() +
+    refuse_cell(text, std::to_string(index.size()) + (index.size() == 1 ? " number" : " numbers") +
+                          " for " + selection.name + ", whose shape is " + tensor.shape.text() +
                           (selection.head < 0 ? of_one_head(tensor, index) : ""));
   }
   if (selection.head >= 0) index.insert(index.begin() + tensor.head_axis(), selection.head);

@@ -22,7 +22,8 @@ void check_ids(const std::string& where, const std::vector<int64_t>& ids, int64_
   if (ids.empty()) refuse(where, "has no ids");
   if (static_cast<int64_t>(ids.size()) > context_length) {
     refuse(where, "has " + std::to_string(ids.size()) + " ids, the model's context is " +
-                      std::to_string(context_length));
+                      std::to_string(context_length) + "; leave out " +
+                      std::to_string(static_cast<int64_t>(ids.size()) - context_length));
   }
   for (const int64_t id : ids) {
     if (id >= 0 && id < vocab_size) continue;
@@ -123,15 +124,18 @@ std::vector<Prompt> checked_prompts(const Model& model, const std::vector<Prompt
   const bool with_sources = have_sources(prompts);
   for (size_t i = 0; i < checked.size(); ++i) {
     Prompt& prompt = checked[i];
-    const std::string number = std::to_string(i);
+    const std::string number = checked.size() == 1 ? "" : " " + std::to_string(i);
     if (prompt.ids.empty()) {
       const auto start = start_id(model, tokenizer);
-      if (!start) refuse("prompt " + number, "is empty, and the model has no id to start with");
+      if (!start) {
+        refuse("prompt" + number,
+               "is empty, and the model has no id to start with; give it a first token");
+      }
       prompt.ids = {*start};
     }
-    check_ids("prompt " + number, prompt.ids, model.vocab_size(), model.context_length());
+    check_ids("prompt" + number, prompt.ids, model.vocab_size(), model.context_length());
     if (!with_sources) continue;
-    check_ids("source " + number, prompt.source, model.source_vocab_size(), model.context_length());
+    check_ids("source" + number, prompt.source, model.source_vocab_size(), model.context_length());
   }
   return checked;
 }

@@ -42,6 +42,20 @@ AttentionNames torch_names(bool one_width) {
   return names;
 }
 
+// Where a whole model is given instead of one module: the prefix of the first there is.
+std::string prefix_hint(const StoredState& state) {
+  constexpr std::string_view kNames[] = {"c_attn.weight", "W_q.weight", "W_query.weight",
+                                         "in_proj_weight", "q_proj_weight"};
+  for (const auto& entry : state) {
+    for (const std::string_view name : kNames) {
+      if (!entry.first.ends_with("." + std::string(name))) continue;
+      return "; under the prefix " + entry.first.substr(0, entry.first.size() - name.size() - 1) +
+             " there is";
+    }
+  }
+  return "";
+}
+
 // Of the square weight of a fused projection neither side can be told from the other.
 AttentionLayout fused_or_gpt2(const StoredState& state, const std::string& prefix) {
   const std::string name = prefix + "c_attn.weight";
@@ -200,7 +214,8 @@ AttentionLayout detect_layout(const StoredState& state, const std::string& prefi
   if (found.empty()) {
     refuse_layout(whole_prefix,
                   "none of c_attn.weight, W_q.weight, W_query.weight, in_proj_weight and "
-                  "q_proj_weight is there");
+                  "q_proj_weight is there" +
+                      prefix_hint(state));
   }
   if (found.size() > 1) {
     refuse_layout(whole_prefix, std::string("the names fit the layouts ") + name_of(found[0]) +

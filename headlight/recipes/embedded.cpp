@@ -8,6 +8,7 @@
 #include <set>
 
 #include "headlight/io/io.h"
+#include "headlight/recipes/typed_words.h"
 
 namespace headlight::recipes {
 namespace {
@@ -44,6 +45,39 @@ std::vector<std::string> names_in(std::string_view folder) {
 
 FileStatus status_of(const base::EmbeddedFile& file) {
   return {.kind = FileStatus::Kind::regular, .size = file.bytes.size(), .permissions = 0444};
+}
+
+// A folder beside the one that is not there, whose name was mistyped; empty: none is near. Of a
+// place that cannot be listed, nothing is known.
+std::string folder_near(base::FileSystem& files, const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string place = slash == path.npos ? "" : path.substr(0, slash + 1);
+  std::vector<std::string> names;
+  if (files.list(place.empty() ? "." : place, names) < 0) return "";
+  std::ranges::sort(names);
+  std::vector<std::string_view> folders;
+  for (const std::string& name : names) {
+    FileStatus status;
+    const bool is_folder =
+        files.path_status(place + name, status) >= 0 && status.kind == FileStatus::Kind::directory;
+    const bool is_model =
+        is_folder && files.path_status(place + name + "/config.json", status) >= 0;
+    if (is_model) folders.push_back(name);
+  }
+  const auto near = base::nearest(path.substr(place.size()), folders);
+  return near ? place + std::string(*near) : "";
+}
+
+// "gpt2" and "openai-community/gpt2", as others fetch them from the network.
+bool is_name_elsewhere(std::string_view argument) {
+  if (argument.starts_with('.') || argument.starts_with('/') || argument.starts_with('~')) {
+    return false;
+  }
+  constexpr std::string_view kFamilies[] = {"gpt2", "bert-", "distil",  "roberta", "t5-",
+                                            "opt-", "llama", "mistral", "qwen",    "gemma"};
+  const std::string small = in_small_letters(argument);
+  return std::ranges::count(argument, '/') == 1 ||
+         std::ranges::any_of(kFamilies, [&](auto family) { return small.starts_with(family); });
 }
 
 }  // namespace
@@ -137,10 +171,16 @@ std::string model_folder(base::FileSystem& files, std::string argument) {
   const std::vector<std::string> models = embedded_models();
   std::string names;
   for (const std::string& name : models) names += (names.empty() ? "" : ", ") + name;
-  throw Error(ErrorKind::bad_input, "model", argument,
-              "there is no such file or folder; models that come with the program are " + names +
-                  base::nearest_hint(argument,
-                                     std::vector<std::string_view>(models.begin(), models.end())));
+  std::string hint =
+      base::nearest_hint(argument, std::vector<std::string_view>(models.begin(), models.end()));
+  if (const std::string near = folder_near(files, argument); !near.empty()) {
+    hint = "; the nearest is " + near;
+  } else if (hint.empty() && is_name_elsewhere(argument)) {
+    hint = "; nothing is downloaded: give the path of a folder that holds the model";
+  }
+  throw Error(
+      ErrorKind::bad_input, "model", argument,
+      "there is no such file or folder; models that come with the program are " + names + hint);
 }
 
 }  // namespace headlight::recipes

@@ -59,7 +59,7 @@ std::string GivenValues::choice(std::string_view name,
   std::string all;
   for (const std::string_view choice : choices) all.append(all.empty() ? "" : ", ").append(choice);
   throw Error(ErrorKind::usage, source(name), io::in_quotes(*given),
-              "must be one of " + all + base::nearest_hint(*given, choices));
+              "must be one of " + all + base::nearest_hint(in_small_letters(*given), choices));
 }
 
 void exclude(GivenValues& values, std::string_view name, std::string_view other,

@@ -27,7 +27,8 @@ void check_training_memory(base::FileSystem& files, const models::ModelPlan& pla
                          static_cast<double>(plan.tables) +
                          static_cast<double>(plan.activations) * static_cast<double>(tokens);
   base::check_memory(files, numbers * sizeof(float), "train",
-                     std::to_string(plan.parameters) + " parameters");
+                     std::to_string(plan.parameters) + " parameters",
+                     "; a smaller model or batch needs less");
 }
 
 models::ModelRequest request_of(const TrainSettings& s, const text::Tokenizer& tokenizer,
@@ -113,7 +114,8 @@ std::unique_ptr<models::Model> pair_model(base::FileSystem& files, const TrainSe
                                           int64_t batch_tokens) {
   if (s.block_size > 0 && longest > s.block_size) {
     throw Error(ErrorKind::bad_input, "block_size", std::to_string(s.block_size),
-                "the longest sequence has " + std::to_string(longest) + " tokens");
+                "the longest sequence has " + std::to_string(longest) + " tokens; block_size " +
+                    std::to_string(longest) + " would do");
   }
   if (s.init.empty()) {
     const int64_t context = s.block_size > 0 ? s.block_size : std::max(kShortestContext, longest);

@@ -92,7 +92,8 @@ class SettingsCheck {
   void check_numbers() const {
     if (s_.n_embd % s_.n_head != 0) {
       throw Error(ErrorKind::bad_input, "n_embd", std::to_string(s_.n_embd),
-                  "is not a multiple of n_head " + std::to_string(s_.n_head));
+                  "is not a multiple of n_head " + std::to_string(s_.n_head) + "; n_head " +
+                      base::nearest_divisors(s_.n_embd, s_.n_head) + " would do");
     }
     if (s_.learning_rate == 0) refuse("learning-rate", "must be more than 0");
     if (s_.min_lr > s_.learning_rate && s_.schedule == "cosine")

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <type_traits>
 
 #include "headlight/base/base.h"
 #include "headlight/io/io.h"
@@ -47,14 +48,55 @@ std::string range_text(Range<T> range, bool says_all) {
   return has_high ? ", at most " + readable_number(range.highest) : "";
 }
 
+// The digits of "1,000", "1.000" and "1_000_000", without what groups them; empty where it is none.
+std::string ungrouped(std::string_view text) {
+  std::string digits;
+  size_t after = 0;  // digits since the last sign
+  bool has_signs = false;
+  for (const char c : text) {
+    if (c >= '0' && c <= '9') {
+      digits += c;
+      ++after;
+      continue;
+    }
+    const bool is_sign = c == ',' || c == '.' || c == '_' || c == '\'' || c == ' ';
+    if (!is_sign || after == 0 || after > 3 || (has_signs && after != 3)) return "";
+    has_signs = true;
+    after = 0;
+  }
+  return has_signs && after == 3 && !digits.starts_with('0') ? digits : "";
+}
+
+// How a number is written here that people write as 0,8 or 1,000 or 1e3; empty where it is none.
+std::string written_here(std::string_view text, bool is_whole_wanted) {
+  if (const std::string digits = ungrouped(text); !digits.empty()) {
+    return is_whole_wanted ? digits : "";  // a fraction, or a thousand
+  }
+  std::string with_point(text);
+  const size_t comma = text.find(',');
+  if (comma != text.npos) with_point[comma] = '.';
+  const auto number = io::parse_number<double>(with_point);
+  if (!number || std::abs(*number) >= kBeyondCounting) return "";
+  if (!is_whole_wanted) return io::number_text(*number);
+  return comma == text.npos && *number == std::floor(*number) ? fixed_text(*number, 0) : "";
+}
+
+template <class T>
+bool is_within(std::optional<T> number, Range<T> range) {
+  // The comparisons are false for nan.
+  return number && *number >= range.lowest && *number <= range.highest;
+}
+
 template <class T>
 T number_of(std::string_view source, std::string_view text, Range<T> range, const char* kind) {
   const std::optional<T> number = io::parse_number<T>(text);
-  // The comparisons are false for nan.
-  if (number && *number >= range.lowest && *number <= range.highest) return *number;
-  throw base::Error(
-      base::ErrorKind::usage, source, io::in_quotes(text),
-      std::string("must be a ") + kind + range_text(range, is_too_far(text, number, range)));
+  if (is_within(number, range)) return *number;
+  const std::string here = number ? "" : written_here(text, std::is_integral_v<T>);
+  const bool helps = is_within(io::parse_number<T>(here), range);
+  throw base::Error(base::ErrorKind::usage, source, io::in_quotes(text),
+                    std::string("must be a ") + kind +
+                        range_text(range, is_too_far(text, number, range)) +
+                        (helps ? "; here it is written " + here : ""));
 }
 
 }  // namespace
@@ -70,7 +112,13 @@ double real_of(std::string_view source, std::string_view text, Range<double> ran
 std::vector<int64_t> integers_of(std::string_view source, std::string_view text,
                                  Range<int64_t> range) {
   std::vector<int64_t> numbers;
-  for (const std::string& number : split_words(text, ',')) {
+  for (std::string_view number : split_words(text, ',')) {
+    // "1, 2, 3", as lists are written elsewhere; and not "1 2 3", which may be one number.
+    while (!numbers.empty() && number.starts_with(' ')) number.remove_prefix(1);
+    if (number.find(' ') != number.npos) {
+      throw base::Error(base::ErrorKind::usage, source, io::in_quotes(text),
+                        "must be whole numbers with commas between them, as 1,2,3");
+    }
     numbers.push_back(integer_of(source, number, range));
   }
   return numbers;

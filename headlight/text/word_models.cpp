@@ -9,7 +9,7 @@ namespace headlight::text {
 int64_t unknown_id(std::optional<int64_t> unknown, std::string_view piece) {
   if (unknown) return *unknown;
   throw base::Error(base::ErrorKind::bad_input, "text", io::in_quotes(piece),
-                    "is not in the vocabulary, which has no unknown token");
+                    "is not in the vocabulary, which has no unknown token; leave it out");
 }
 
 WordLevel::WordLevel(const Vocabulary& vocabulary, std::string unknown)

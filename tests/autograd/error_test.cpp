@@ -229,7 +229,8 @@ TEST_F(AttentionRefusal, names_shapes_that_do_not_fit) {
 }
 
 TEST_F(AttentionRefusal, names_heads_that_do_not_fit) {
-  EXPECT_EQ(error({.heads = 4}), "attention (query): width 6 cannot be split into 4 heads");
+  EXPECT_EQ(error({.heads = 4}),
+            "attention (query): width 6 cannot be split into 4 heads; 3 or 6 would do");
   EXPECT_EQ(error({.heads = 0}),
             "attention (heads): 0 heads and 0 key/value heads, at least 1 is needed");
   EXPECT_EQ(error({.heads = 3, .kv_heads = 2}),

@@ -47,5 +47,20 @@ TEST(NearestHint, ends_a_message_or_is_empty) {
   EXPECT_EQ(nearest_hint("chat", kWords), "");
 }
 
+TEST(NearestDivisors, stand_below_and_above_what_does_not_divide) {
+  EXPECT_EQ(nearest_divisors(24, 5), "4 or 6");
+  EXPECT_EQ(nearest_divisors(512, 5), "4 or 8");
+  EXPECT_EQ(nearest_divisors(768, 10), "8 or 12");
+  EXPECT_EQ(nearest_divisors(13, 4), "1 or 13");
+  EXPECT_EQ(nearest_divisors(3, 2), "1 or 3");
+  EXPECT_EQ(nearest_divisors(24, 23), "12 or 24");
+}
+
+TEST(NearestDivisors, of_less_than_is_wanted_are_the_number_itself) {
+  EXPECT_EQ(nearest_divisors(3, 5), "3");
+  EXPECT_EQ(nearest_divisors(1, 2), "1");
+  EXPECT_EQ(nearest_divisors(6, INT64_MAX), "6");
+}
+
 }  // namespace
 }  // namespace headlight::base

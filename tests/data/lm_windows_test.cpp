@@ -136,7 +136,8 @@ TEST(TrainingWindows, depend_on_seed_and_step_alone) {
 
 TEST(TrainingWindows, need_more_tokens_than_a_block) {
   EXPECT_EQ(error_of([] { TrainingWindows(counting(40), 256, "short.txt"); }),
-            "data (short.txt): has 40 tokens, block_size 256 needs 257");
+            "data (short.txt): has 40 tokens, block_size 256 needs 257; give a longer text or a "
+            "smaller block_size");
   EXPECT_EQ(TrainingWindows(counting(257), 256, "short.txt").batch(1, 1, 2).target_count, 512);
 }
 

@@ -127,7 +127,7 @@ TEST_F(ExplainTest, wrong_cells_are_refused_with_what_would_be_right) {
       {"encoder.0.self.head.2.scores[3,7]",
        "index 7 is not within 0 and 6, the shape of encoder.0.self.scores is [1, 3, 7, 7]"},
       {"encoder.0.self.head.2.scores[-1,5]", "index -1 is not within 0 and 6"},
-      {"encoder.0.self.head.2.scores[3]", "1 numbers for encoder.0.self.scores, whose shape is"},
+      {"encoder.0.self.head.2.scores[3]", "1 number for encoder.0.self.scores, whose shape is"},
       {"encoder.0.self.head.2.scores[1,2,3,4]", "4 numbers for"},
       {"encoder.0.self.scores[3,5]", "of head 0 it is encoder.0.self.head.0.scores[3,5]"},
       {"encoder.0.self.row_max[3]", "of head 0 it is encoder.0.self.head.0.row_max[3]"},

@@ -200,10 +200,12 @@ TEST_F(Generate, refuses_what_cannot_be_read) {
   const auto message = [&](const models::Model& of, const Prompt& prompt, const Ending& ending) {
     return error_of([&] { generate(context, of, {prompt}, {.ending = ending}); });
   };
-  expect_has(message(model, {}, {}), "prompt 0): is empty, and the model has no id to start with");
+  expect_has(message(model, {}, {}),
+             "prompt): is empty, and the model has no id to start with; give it a first token");
   expect_has(message(model, {.ids = {1, 17}}, {}), "id 17 is not in the model's vocabulary of 17");
   expect_has(message(model, {.ids = {-1}}, {}), "id -1 is not");
-  expect_has(message(model, {.ids = Ids(13, 1)}, {}), "has 13 ids, the model's context is 12");
+  expect_has(message(model, {.ids = Ids(13, 1)}, {}),
+             "(prompt): has 13 ids, the model's context is 12; leave out 1");
   expect_has(message(model, {.ids = {1}, .source = {2}}, {}), "takes none");
   expect_has(message(model, {.ids = {1}}, {.max_new_tokens = -1}), "-1 new ids");
   expect_has(message(model, {.ids = {1}}, {.stop_texts = {"a"}}), "needs a tokenizer");
@@ -214,7 +216,7 @@ TEST_F(Generate, refuses_what_cannot_be_read) {
              "UTF-8");
   expect_has(message(translator, {.ids = {1}}, {}), "source");
   expect_has(message(translator, {.ids = {1}, .source = Ids(17, 1)}, {}),
-             "source 0): has 17 ids, the model's context is 16");
+             "source): has 17 ids, the model's context is 16");
   EXPECT_EQ(message(model, {.ids = Ids(12, 1)}, {}), "");
 }
 

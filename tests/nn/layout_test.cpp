@@ -149,7 +149,9 @@ TEST_F(LoadedAttention, a_prefix_selects_and_stays_in_the_names) {
     const MultiHeadAttention attention = load_attention(state, {.prefix = prefix, .heads = 3});
     EXPECT_EQ(attention.parameters()[0]->name(), "h.0.attn.c_attn.weight");
   }
-  expect_has(error_of([&] { load_attention(state, {.heads = 3}); }), "none of c_attn.weight");
+  const std::string error = error_of([&] { load_attention(state, {.heads = 3}); });
+  expect_has(error, "none of c_attn.weight");
+  expect_has(error, "is there; under the prefix h.0.attn there is");
 }
 
 TEST_F(LoadedAttention, half_precision_is_widened) {

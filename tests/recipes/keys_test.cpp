@@ -60,7 +60,7 @@ TEST(Keys, that_contradict_each_other_are_refused_as_the_caller_writes_them) {
       [] {
         settings_of({{"task", "copy"}, {"n_embd", "10"}, {"n_head", "3"}});
       },
-      "n_embd (10): is not a multiple of n_head 3");
+      "n_embd (10): is not a multiple of n_head 3; n_head 2 or 5 would do");
   expect_wrong({{"task", "translate"}, {"source", "a.txt"}},
                "source: source and target go together");
 }

@@ -1,4 +1,6 @@
 // Models by name, those that come along, their tokenizers, and heads switched off by name.
+#include <filesystem>
+
 #include "tests/recipes/support.h"
 
 namespace headlight::recipes {
@@ -32,6 +34,30 @@ TEST_F(ANamedModel, that_is_nowhere_is_refused_with_those_there_are) {
       ErrorKind::bad_input, [&] { load_named_model(files_, "thornes"); },
       "model (thornes): there is no such file or folder; models that come with the program "
       "are numbers, stories, thrones");
+}
+
+// Who trains a model and mistypes its folder means that one.
+TEST_F(ANamedModel, that_is_nowhere_is_told_of_a_model_folder_with_almost_its_name) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "shakespeare");
+  std::filesystem::create_directories(folder / "shakespearr");
+  models::save_model(files_, folder / "shakespeare", *load_named_model(files_, "thrones").model);
+  expect_refused(
+      ErrorKind::bad_input, [&] { load_named_model(files_, folder / "shakespear"); },
+      "are numbers, stories, thrones; the nearest is " + folder / "shakespeare");
+  const std::string other = refusal_of([&] { load_named_model(files_, folder / "en-tr"); }).text;
+  EXPECT_EQ(other.find("nearest"), std::string::npos) << other;
+}
+
+TEST_F(ANamedModel, of_the_network_is_told_that_nothing_is_downloaded) {
+  for (const char* name : {"gpt2", "openai-community/gpt2", "bert-base-uncased"}) {
+    expect_refused(
+        ErrorKind::bad_input, [&] { load_named_model(files_, name); }, "; nothing is downloaded: ");
+  }
+  for (const char* name : {"./gpt2", "mymodel", "/none/of/this"}) {
+    const std::string error = refusal_of([&] { load_named_model(files_, name); }).text;
+    EXPECT_EQ(error.find("downloaded"), std::string::npos) << error;
+  }
 }
 
 TEST_F(ANamedModel, without_a_tokenizer_says_so_where_text_needs_one) {

@@ -46,7 +46,7 @@ TEST(TokenizerJson, takes_tokens_that_look_like_bytes_for_text) {
 TEST(TokenizerJson, names_a_byte_without_a_token) {
   const Tokenizer tokenizer = parsed(bpe_with("[]"));
   EXPECT_EQ(io::error_of([&] { tokenizer.encode("abc"); }),
-            "text (\"c\"): is not in the vocabulary, which has no unknown token");
+            "text (\"c\"): is not in the vocabulary, which has no unknown token; leave it out");
 }
 
 TEST(TokenizerJson, may_have_a_nul_in_a_token) {

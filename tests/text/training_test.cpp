@@ -27,7 +27,7 @@ TEST(Characters, are_code_points) {
 TEST(Characters, that_are_unknown_are_named_or_become_the_unknown_token) {
   const Tokenizer plain = make_char("abc");
   EXPECT_EQ(io::error_of([&] { plain.encode("abçd"); }),
-            "text (\"ç\"): is not in the vocabulary, which has no unknown token");
+            "text (\"ç\"): is not in the vocabulary, which has no unknown token; leave it out");
   const Tokenizer with_unknown = make_char("abc", {"<unk>"});
   EXPECT_EQ(with_unknown.encode("açc"), (Ids{1, 0, 3}));
   EXPECT_EQ(with_unknown.special().unk, 0);

@@ -30,7 +30,7 @@ int64_t head_width(std::string_view operation, std::string_view input, const Ten
   if (x.size(2) % heads != 0) {
     refuse(operation, input,
            "width " + std::to_string(x.size(2)) + " cannot be split into " + std::to_string(heads) +
-               " heads");
+               " heads; " + base::nearest_divisors(x.size(2), heads) + " would do");
   }
   return x.size(2) / heads;
 }
