@@ -41,8 +41,10 @@ void settle_evaluation(Arguments& arguments) {
     exclude(arguments, "beam", "task", "has no meaning for task " + task);
   const bool needs_data = !makes_data || !arguments.has("task");
   if (needs_data && !arguments.has("data"))
-    throw Error(ErrorKind::usage, "--data", "",
-                "is missing: --data PATH; `headlight evaluate --help` has examples");
+    throw Error(
+        ErrorKind::usage, "--data", "",
+        "is missing: --data PATH, or --task of a made-up one, such as copy; `headlight evaluate "
+        "--help` has examples");
   recipes::read_search_options(arguments);  // wrong numbers are told before a model is read
 }
 

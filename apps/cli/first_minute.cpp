@@ -91,7 +91,7 @@ void run_first_minute(Session& session) {
   minute.run();
   const std::string path = page_folder(session.files) + "/walk.html";
   base::write_file(session.files, path, [&](base::Output& file) { minute.write_page(file); });
-  minute.tell_page(path, program_name() + " explain --help");
+  minute.tell_page(path, program_name());
   if (has_desktop()) open_page(path);
 }
 

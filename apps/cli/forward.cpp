@@ -11,6 +11,7 @@
 #include "apps/cli/program/interruption.h"
 #include "apps/cli/program/places.h"
 #include "apps/cli/program/progress.h"
+#include "apps/cli/program/terminal.h"
 #include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
@@ -212,6 +213,18 @@ void write_files(Session& session, const ForwardOptions& options, const ForwardR
   if (options.grads) io::write_safetensors(session.files, *options.grads, result.gradients);
 }
 
+void say_files_written(const Session& session, const ForwardOptions& options) {
+  for (const auto& place : {options.logits, options.trace, options.grads}) {
+    if (!place) continue;
+    const std::string path = io::split_place(*place).path;
+    base::FileStatus status;
+    session.files.path_status(path, status);
+    say_line(session, "message.written",
+             {{"path", narrate::visible(path)},
+              {"size", narrate::size_text(catalogue_of(session.arguments), status.size)}});
+  }
+}
+
 // {"loss":...} with targets, the logits where they go nowhere else.
 void print_json(StandardOutput& output, const ForwardOptions& options,
                 const ForwardResult& result) {
@@ -252,6 +265,7 @@ void forward(Session& session) {
     return result;
   };
   const ForwardResult result = work();
+  if (session.talkative) say_files_written(session, options);
   if (session.json) {
     print_json(session.output, options, result);
   } else {

@@ -272,10 +272,13 @@ void run_generate(Session& session) {
                   .use_cache = !session.arguments.has("no-cache")};
   work.ending.tokenizer = work.tokenizer;
   if (const auto stop = session.arguments.text("stop")) work.ending.stop_texts = {*stop};
-  work.prompt.ids =
-      settings.prompt_ids
-          ? *settings.prompt_ids
-          : tokenizer->encode(prompt_text(session), {.special = session.arguments.has("special")});
+  if (settings.prompt_ids) {
+    work.prompt.ids = *settings.prompt_ids;
+  } else {
+    const std::string text = prompt_text(session);
+    work.prompt.ids = tokenizer->encode(text, {.special = session.arguments.has("special")});
+    say_unknown_words(session, *tokenizer, text);
+  }
   base::ThreadPool threads(session.threads);
   tensor::Arena arena;
   autograd::Context context{

@@ -57,7 +57,7 @@ Arrays of more than 100000 numbers have a shape and no values.
 
 constexpr Option kLessonOptions[] = {
     {"step", "N", "show this step alone"},
-    {"format", "NAME", "text, json or html (default: text)"},
+    {"format", "NAME", "text, json or html (default: as --out ends, or text)"},
     {"out", "FILE", "write there"},
     {"exercise", "", "ask for numbers that are blank; --seed chooses others"},
     {"cell", "CELL", "why a number of the lesson is what it is"}};
@@ -66,7 +66,7 @@ enum class LessonFormat { text, json, html };
 
 LessonFormat lesson_format(const Session& session) {
   constexpr std::array<std::string_view, 3> kFormats = {"text", "json", "html"};
-  const std::string name = session.arguments.choice("format", kFormats);
+  const std::string name = document_format(session.arguments, kFormats);
   const auto place = std::find(kFormats.begin(), kFormats.end(), name);
   return session.json ? LessonFormat::json : static_cast<LessonFormat>(place - kFormats.begin());
 }
@@ -81,6 +81,19 @@ const Lesson& lesson_called(const std::string& name) {
   }
   throw Error(ErrorKind::usage, "lesson", io::in_quotes(name),
               "there are " + all + base::nearest_hint(name, names));
+}
+
+// What is about one lesson says nothing of the list.
+void check_asks_for_list(const Session& session) {
+  for (const char* option : {"step", "exercise", "cell", "out"}) {
+    if (!session.arguments.has(option)) continue;
+    throw Error(ErrorKind::usage, session.arguments.source(option), "",
+                "needs a lesson, as `headlight lesson steps`; `headlight lesson` lists them");
+  }
+  if (lesson_format(session) == LessonFormat::html) {
+    throw Error(ErrorKind::usage, session.arguments.source("format"), io::in_quotes("html"),
+                "needs a lesson, as `headlight lesson steps`; `headlight lesson` lists them");
+  }
 }
 
 void list_lessons(Session& session) {
@@ -102,6 +115,31 @@ struct ToldLesson {
 };
 
 std::string json_line(const io::Json& document) { return io::json_text(document) + "\n"; }
+
+// What to read after it, for somebody at a terminal: the lesson in the reader's language where it
+// was told in its own, and what comes next.
+void suggest_what_is_next(const Session& session, const Lesson& lesson, const Catalogue& told_in,
+                          std::optional<int64_t> step) {
+  if (!session.talkative || isatty(STDOUT_FILENO) != 1 || session.arguments.has("out")) return;
+  const Catalogue& catalogue = catalogue_of(session.arguments);
+  const std::string program = program_name();
+  const std::string command = narrate::command_of(lesson, told_in.language(), program);
+  std::vector<narrate::Suggestion> next;
+  if (catalogue.language() != told_in.language()) {
+    next.push_back({narrate::command_of(lesson, catalogue.language(), program),
+                    catalogue.text("command.next.language")});
+  }
+  if (step && *step < narrate::step_count(lesson)) {
+    next.push_back(
+        {command + " --step " + std::to_string(*step + 1), catalogue.text("command.next.step")});
+  } else {
+    next.push_back({command + " --exercise", catalogue.text("command.next.exercise")});
+    next.push_back(
+        {command + " --out " + lesson.name + ".html", catalogue.text("command.next.page")});
+  }
+  session.output.flush();
+  print_as_it_is(narrate::suggestions_text(catalogue, next, columns_of_errors()));
+}
 
 // Asks until the last exercise, an empty line or the end of input.
 void ask(Session& session, const ToldLesson& told,
@@ -152,7 +190,8 @@ void check_step(const Session& session, const ToldLesson& told, int64_t wanted) 
                   std::to_string(told.steps.back().number));
 }
 
-std::string lesson_document(ToldLesson& told, std::optional<int64_t> wanted) {
+std::string lesson_document(const narrate::TextStyle& style, ToldLesson& told,
+                            std::optional<int64_t> wanted) {
   if (wanted) {
     std::erase_if(told.steps, [&](const ShownStep& step) { return step.number != *wanted; });
   }
@@ -160,7 +199,7 @@ std::string lesson_document(ToldLesson& told, std::optional<int64_t> wanted) {
   if (told.format == LessonFormat::json) {
     return json_line(narrate::lesson_json(catalogue, told.lesson, told.steps));
   }
-  return narrate::lesson_text(style_of_output(), catalogue, told.lesson, told.steps, !wanted);
+  return narrate::lesson_text(style, catalogue, told.lesson, told.steps, !wanted);
 }
 
 // To standard output, or to a file, of which is said that it is there.
@@ -201,6 +240,7 @@ void write_page_of(Session& session, const Lesson& lesson, const ToldLesson& tol
 void run_lesson(Session& session) {
   Arguments& arguments = session.arguments;
   const auto name = arguments.text("lesson");
+  if (!name) check_asks_for_list(session);
   if (lesson_format(session) == LessonFormat::text) session.output.allow_colors();
   if (!name) return list_lessons(session);
   const Lesson& lesson = lesson_called(*name);
@@ -210,6 +250,7 @@ void run_lesson(Session& session) {
   if (arguments.has("exercise") && lesson_format(session) == LessonFormat::text) {
     exclude(arguments, "out", "exercise", "is for --format html or json: the terminal asks");
   }
+  if (lesson_format(session) == LessonFormat::html) check_page_has_file(arguments, *name + ".html");
   check_outputs(session.files, arguments, {.inputs = {}, .outputs = {"out"}});
   base::ThreadPool threads(session.threads);
   const Catalogue& catalogue = Catalogue::of(arguments.text("lang").value_or(lesson.language));
@@ -218,20 +259,23 @@ void run_lesson(Session& session) {
   if (told.format == LessonFormat::html) return write_page_of(session, lesson, told, wanted);
   told.steps = lesson.steps(told.options);
   if (wanted) check_step(session, told, *wanted);
+  const narrate::TextStyle style = style_of_document(arguments);
   std::string document;
   if (const auto cell = arguments.text("cell")) {
-    document =
-        told.format == LessonFormat::json
-            ? json_line(narrate::lesson_cell_json(*told.options.runs, *cell))
-            : narrate::lesson_cell_text(style_of_output(), catalogue, *told.options.runs, *cell);
+    document = told.format == LessonFormat::json
+                   ? json_line(narrate::lesson_cell_json(*told.options.runs, *cell))
+                   : narrate::lesson_cell_text(style, catalogue, *told.options.runs, *cell);
   } else if (arguments.has("exercise")) {
     const auto exercises = chosen_exercises(session, told, wanted);
     if (told.format == LessonFormat::text) return ask(session, told, exercises);
     document = json_line(narrate::exercises_json(catalogue, lesson, told.steps, exercises));
   } else {
-    document = lesson_document(told, wanted);
+    document = lesson_document(style, told, wanted);
   }
   write_document(session, catalogue, [&](base::Output& output) { output.write(document); });
+  if (told.format == LessonFormat::text && !arguments.has("cell")) {
+    suggest_what_is_next(session, lesson, catalogue, wanted);
+  }
 }
 
 }  // namespace

@@ -52,13 +52,18 @@ class TrainReport {
       : session_(session),
         catalogue_(catalogue_of(session.arguments)),
         folder_(std::move(folder)),
-        is_quiet_(session.arguments.has("quiet")) {}
+        is_quiet_(session.arguments.has("quiet")) {
+    if (session.json) return;
+    silence_.emplace(session, told("command.progress.preparing"));
+    silence_->when_signalled(told("command.train.stopping"));
+  }
 
   // The report must outlive it.
   recipes::TrainListener listener() {
     return {
         .start = [this](const recipes::TrainStart& event) { start(event); },
         .step = [this](const recipes::TrainStep& event) { step(event); },
+        .evaluating = [this] { restart(told("command.progress.evaluating")); },
         .evaluation = [this](const recipes::TrainEvaluation& event) { evaluation(event); },
         .checkpoint = [this](const recipes::TrainCheckpoint& event) { print(event_json(event)); },
         .done = [this](const recipes::TrainDone& event) { done(event); },
@@ -66,8 +71,9 @@ class TrainReport {
   }
 
   void interrupted(int64_t step) {
-    const std::vector<std::string> told = lines().interrupted(step, end());
-    replace_row(session_, is_quiet_ ? std::vector<std::string>{} : told);
+    silence_.reset();
+    const std::vector<std::string> how_to_go_on = lines().interrupted(step, end());
+    replace_row(session_, is_quiet_ ? std::vector<std::string>{} : how_to_go_on);
     session_.output.flush();
   }
 
@@ -76,10 +82,12 @@ class TrainReport {
 
   void start(const recipes::TrainStart& event) {
     say(lines().start(event, folder_));
+    restart(told("command.progress.first_step"));
     print(event_json(event));
   }
 
   void step(const recipes::TrainStep& event) {
+    restart("");
     if (session_.talkative && !session_.json) draw(event);
     if (!event.is_logged) return;
     losses_.push_back(event.train_loss);
@@ -89,17 +97,19 @@ class TrainReport {
   // Ten times a second at most.
   void draw(const recipes::TrainStep& event) {
     const Clock::time_point now = Clock::now();
-    if (now - drawn_ < std::chrono::milliseconds(100)) return;
+    if (now - drawn_ < std::chrono::milliseconds(100) || waiting_signal() != 0) return;
     drawn_ = now;
     show_progress(narrate::TrainingLines(catalogue_, columns_of_errors() - 1).step(event, losses_));
   }
 
   void evaluation(const recipes::TrainEvaluation& event) {
+    restart("");
     say(lines().evaluation(event));
     print(event_json(event));
   }
 
   void done(const recipes::TrainDone& event) {
+    silence_.reset();
     say(lines().done(event, end()));
     print(event_json(event));
   }
@@ -108,6 +118,12 @@ class TrainReport {
     if (!session_.json) return;
     session_.output.write(io::json_text(event) + "\n");
     session_.output.flush();
+  }
+
+  std::string told(std::string_view key) const { return catalogue_.text(key); }
+
+  void restart(std::string what) {
+    if (silence_) silence_->restart(std::move(what));
   }
 
   void say(const std::vector<std::string>& lines) {
@@ -136,6 +152,7 @@ class TrainReport {
   const Clock::time_point begin_ = Clock::now();
   std::vector<double> losses_;  // for the sparkline
   Clock::time_point drawn_ = {};
+  std::optional<Progress> silence_;  // what is told where nothing else is, for a second or more
 };
 
 // Files are written whole, and a run is saved before it ends: signals wait for that.

@@ -79,6 +79,7 @@ void run_translate(Session& session) {
   const EncodeLine encode = [&](const std::string& line, const std::string& place) {
     auto ids = encode_line("translate", tokenizer, *loaded.model, line, place);
     if (!ids.empty()) sources.check("translate", place, tokenizer.decode(ids));
+    say_unknown_words(session, tokenizer, line);
     return ids;
   };
   base::ThreadPool threads(session.threads);

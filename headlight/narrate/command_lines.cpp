@@ -138,6 +138,15 @@ std::string progress_line(const Catalogue& catalogue, const std::string& what,
   return fitted(std::move(parts), width);
 }
 
+std::string suggestions_text(const Catalogue& catalogue, const std::vector<Suggestion>& suggestions,
+                             int64_t width) {
+  std::string text = wrapped(catalogue.text("command.next"), width);
+  for (const Suggestion& one : suggestions) {
+    text += wrapped_command(one.command, width, "  ") + wrapped(one.what, width, "      ");
+  }
+  return text;
+}
+
 std::string TrainingLines::loss_text(std::string_view key, double loss) const {
   return text(key, {{"loss", catalogue_.number(loss, 4)}});
 }

@@ -24,6 +24,16 @@ std::string time_text(double seconds);
 std::string progress_line(const Catalogue& catalogue, const std::string& what,
                           std::optional<double> share, double seconds, int64_t width);
 
+// A command to go on with, and what it does.
+struct Suggestion {
+  std::string command;
+  std::string what;
+};
+// A heading, and each command with what it does below it, in ended lines of at most `width` columns
+// as far as the commands let them.
+std::string suggestions_text(const Catalogue& catalogue, const std::vector<Suggestion>& suggestions,
+                             int64_t width);
+
 // A training run.
 class TrainingLines {
  public:

@@ -5,7 +5,9 @@
 #include <array>
 #include <utility>
 
+#include "headlight/narrate/command_lines.h"
 #include "headlight/narrate/walk.h"
+#include "headlight/text/text.h"
 
 namespace headlight::narrate {
 
@@ -22,7 +24,7 @@ void FirstMinute::run() {
   say("first.intro");
   std::string sentences = "\n";
   for (const recipes::SentencePair& one : worked_.sentences) {
-    sentences += "  " + one.source + " → " + one.target + "\n";
+    sentences += wrapped(one.source + " → " + one.target, style_.width, "  ");
   }
   tell_(sentences + "\n");
   say("message.text", {{"text", pair().source}});
@@ -33,10 +35,19 @@ void FirstMinute::run() {
   show_trained(training);
 }
 
-void FirstMinute::tell_page(const std::string& path, const std::string& next_command) {
+void FirstMinute::tell_page(const std::string& path, const std::string& program) {
   // Whole, so that it can be clicked on or copied.
-  tell_(catalogue_.text("first.page", {{"path", visible(path)}}) + "\n");
-  say("first.next", {{"command", next_command}});
+  const std::string line = catalogue_.text("first.page", {{"path", visible(path)}});
+  const bool fits = text::columns(line) <= style_.width;
+  tell_(fits ? line + "\n"
+             : wrapped(catalogue_.text("first.page", {{"path", ""}}), style_.width) +
+                   visible(path) + "\n");
+  const auto what = [&](const char* key) { return catalogue_.text(key); };
+  tell_("\n" + suggestions_text(catalogue_,
+                                {{program + " lesson", what("first.next.lesson")},
+                                 {program + " explain --help", what("first.next.explain")},
+                                 {program + " --help", what("first.next.help")}},
+                                style_.width));
 }
 
 std::string FirstMinute::continuation() const {

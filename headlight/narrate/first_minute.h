@@ -29,8 +29,8 @@ class FirstMinute {
   void run();
   // After run().
   void write_page(base::Output& output) const { page_.write(output); }
-  // Where the page is, and what to do next.
-  void tell_page(const std::string& path, const std::string& next_command);
+  // Where the page is, and what to do next; `program` is how it was started.
+  void tell_page(const std::string& path, const std::string& program);
 
  private:
   const recipes::SentencePair& pair() const { return worked_.sentences.front(); }

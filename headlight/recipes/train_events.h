@@ -77,6 +77,7 @@ io::Json event_json(const TrainDone& event);
 struct TrainListener {
   std::function<void(const TrainStart&)> start = {};
   std::function<void(const TrainStep&)> step = {};
+  std::function<void()> evaluating = {};  // it begins: what follows may take a while
   std::function<void(const TrainEvaluation&)> evaluation = {};
   std::function<void(const TrainCheckpoint&)> checkpoint = {};
   std::function<void(const TrainDone&)> done = {};

@@ -97,6 +97,9 @@ class Failure {
   void tell(const Say& say, const Event& event) {
     if (!error_ && say) keep([&] { say(event()); });
   }
+  void tell(const std::function<void()>& say) {
+    if (!error_ && say) keep(say);
+  }
   template <class Work>
   void keep(const Work& work) {
     try {
@@ -121,6 +124,8 @@ TrainRun::TrainRun(base::ThreadPool& threads, base::FileSystem& files, const Tra
       files_(files),
       folder_(request.folder),
       checkpoints_(files, request.folder) {
+  // What is wrong with the request alone is told first.
+  if (!request.resume) settings_ = read_train_settings(request.values, files_, nullptr);
   // Looked at before it is locked: of two that start at once, one must not stop the other and then
   // be stopped itself.
   if (!request.resume) check_is_new(files_, request);
@@ -128,7 +133,9 @@ TrainRun::TrainRun(base::ThreadPool& threads, base::FileSystem& files, const Tra
   const auto before = earlier_run(files_, request);
   has_begun_ = before.has_value();
   if (!has_begun_) check_can_begin(request);
-  settings_ = read_train_settings(request.values, files_, before ? &*before : nullptr);
+  if (request.resume) {
+    settings_ = read_train_settings(request.values, files_, before ? &*before : nullptr);
+  }
   if (before) {
     check_unchanged(*before, settings_json(settings_), run_file(folder_));
     check_not_past(checkpoints_, request, settings_.max_iters);
@@ -191,6 +198,7 @@ train::Outcome TrainRun::run(const TrainListener& listener) {
             if (event.is_logged) failure.keep([&] { log_->add(event_json(event)); });
             failure.tell(listener.step, [&] { return event; });
           },
+      .evaluating = [&] { failure.tell(listener.evaluating); },
       .evaluation =
           [&](int64_t step, double loss) {
             failure.keep([&] { log_->add(event_json(evaluation_event(step, loss, false))); });
@@ -219,6 +227,7 @@ train::Outcome TrainRun::run(const TrainListener& listener) {
                                                  events);
   failure.rethrow();
   if (outcome == train::Outcome::interrupted) return outcome;
+  if (setup_.generated && listener.evaluating) listener.evaluating();
   done_ = conclusion();
   log_->add(event_json(*done_));
   log_->save();

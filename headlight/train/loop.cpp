@@ -39,6 +39,7 @@ class Loop {
   }
 
   void evaluate() {
+    if (events_.evaluating) events_.evaluating();
     const double loss = trainer_.evaluate();
     if (events_.evaluation) events_.evaluation(trainer_.progress().step, loss);
   }

@@ -16,6 +16,7 @@ struct LoopOptions {
 // What happens, told as it happens. All may be empty.
 struct LoopEvents {
   std::function<void(const StepResult&)> step = {};
+  std::function<void()> evaluating = {};  // before it, since it may take a while
   std::function<void(int64_t step, double valid_loss)> evaluation = {};
   // Before a checkpoint is written: what is kept beside it is never behind it.
   std::function<void(int64_t step)> saving = {};

@@ -111,6 +111,10 @@ function checkFirstHead() {
   const first = run().heads.find((one) => one.selectivity === best(run().heads));
   for (const hero of [document.querySelector(".hero"), document.getElementById("heads")]) expect(hero.textContent.includes(first.name), `${first.name} is not named in #${hero.id}`);
   expect(document.querySelectorAll(".hero .word").length > 0, "there is no first picture");
+  const hasSentence = data.source && document.querySelector(".hero").textContent.includes(data.source);
+  expect(run().source_tokens.length === 0 || hasSentence, "the sentence is not above the first picture");
+  const names = [...document.querySelectorAll(".figure code")].filter((name) => /^\w+\.\w+\./.test(name.textContent));
+  expect(names.length > 0 && names.every((name) => name.querySelector("wbr")), "a name can only break inside its words");
   expect(run().heads.length > run().attentions().length, "there are not two heads");
   for (const tensor of run().attentions()) {
     const place = placeOf(tensor.name);

@@ -31,6 +31,14 @@ void redirect(const std::string& path, int stream, int flags) {
   if (file < 0 || dup2(file, stream) < 0) _exit(126);
 }
 
+// Up to an escape sequence whose end has not come yet.
+size_t whole_sequences(std::string_view bytes) {
+  const size_t last = bytes.rfind('\x1b');
+  if (last == std::string_view::npos) return bytes.size();
+  const size_t end = bytes.find_first_not_of("[?0123456789;", last + 1);
+  return end == std::string_view::npos ? last : bytes.size();
+}
+
 }  // namespace
 
 Terminal::Terminal(const std::vector<std::string>& arguments, const TerminalOptions& options)
@@ -91,7 +99,7 @@ bool Terminal::read_some(std::chrono::milliseconds wait) {
   if (count <= 0) return false;
   bytes_.append(buffer, static_cast<size_t>(count));
   const std::string_view rest = std::string_view(bytes_).substr(fed_);
-  const size_t whole = io::valid_utf8_length(rest);
+  const size_t whole = whole_sequences(rest.substr(0, io::valid_utf8_length(rest)));
   screen_.feed(rest.substr(0, whole));
   fed_ += whole;
   return true;

@@ -142,7 +142,7 @@ TEST_F(WrongTraining, has_data_that_do_not_fit) {
        {translate + Words{data("a\tb\n")}, "20"},
        {translate + Words{data(many), "--valid", data("x\n")}, ":1): "},
        {translate + Words{good, "--block_size", "3", "--tokenizer", "word"},
-        "block_size (3): the longest sequence has 5 tokens"},
+        "block_size (3): the longest sequence has 5 tokens; block_size 5 would do"},
        {{"--task", "translate", "--source", data("a\nb\n"), "--target", data("a\n")}, "lines"},
        {{"--task", "copy", "--block_size", "5"}, "block_size (5): the longest sequence has 11"},
        {{"--task", "copy", "--n_embd", "10", "--n_head", "4"}, "not a multiple of n_head 4"},
@@ -226,6 +226,15 @@ TEST_F(WrongTraining, needs_more_memory_than_there_is) {
        {{"--task", "lm", "--data", text, "--block_size", "150000", "--batch_size", "1000"},
         " free"}},
       4);
+}
+
+// Who is told of the folder and gives another name should not have to come back for the number.
+TEST_F(WrongTraining, is_told_before_the_folder_that_is_there_already) {
+  std::filesystem::create_directories(folder_ / "old");
+  const Words train = {"train", "--task", "copy", "--out", folder_ / "old"};
+  expect_one_line(run_program(train + Words{"--max-iters", "1e3"}), 2,
+                  "must be a whole number, at least 1; here it is written 1000");
+  expect_one_line(run_program(train), 3, "is there already");
 }
 
 }  // namespace

@@ -30,6 +30,28 @@ const std::vector<WrongUsage> kWrongCommands = {
     {{"attend", "-"}, "unexpected argument"},
 };
 
+const std::vector<WrongUsage> kWordsTooMany = {
+    {{"generate", "stories", "--prompt", "Hello", "world"},
+     R"(unexpected argument ("world"): several words are one value in quotes: --prompt "Hello world")"},
+    {{"generate", "stories", "--prompt", "Hello", "big", "world", "--seed", "1"},
+     R"(--prompt "Hello big world")"},
+    {{"explain", "--text", "When", "you", "play"}, R"(--text "When you play")"},
+    {{"explain", "--text", "When", "you", "play", "--target", "you", "win"},
+     R"(("play"): several words are one value in quotes: --text "When you play")"},
+    // A model that is there is one, and only what follows is too much.
+    {{"generate", "--prompt", "Hello", "stories", "big"},
+     R"(("big"): generate takes one MODEL and options)"},
+    {{"generate", "stories", "--prompt=Hello", "world"}, "generate takes one MODEL and options"},
+    {{"attend", "--query", "q.npy", "k.npy"}, "--query takes one file"},
+    {{"train", "--data", "a.txt", "b.txt", "--task", "lm"}, "--data takes one file"},
+    {{"tokenize", "stories", "--decode", "1", "2"},
+     "--decode takes numbers or names with commas and without blanks: --decode 1,2,3"},
+    {{"attend", "--query", "q.npy", "--causal", "true"},
+     "--causal takes no value: it is on where it is given"},
+    {{"attend", "--query", "q.npy", "--causal", "k.npy"}, "attend takes only options"},
+    {{"train", "--seed", "1", "2"}, "--seed takes one value"},
+};
+
 const std::vector<WrongUsage> kWrongOptions = {
     {{"--verison"}, R"(unknown option ("--verison"): the nearest is --version)"},
     {{"--thread", "2", "attend"}, "the nearest is --threads"},
@@ -90,6 +112,7 @@ const std::vector<WrongUsage> kWrongNumbers = {
 
 const std::vector<WrongUsage> kWrongChoices = {
     {{"bench", "--lang", "de"}, "must be one of en, tr, az, ko"},
+    {{"bench", "--lang", "TR"}, "must be one of en, tr, az, ko; the nearest is tr"},
     {{"bench", "--lang", "\xc3\x28"}, "must be one of"},
     {{"bench", "--simd", "avx1024"}, "avx512, avx2, sse4, scalar"},
     {{"bench", "--only", "atention"}, "the nearest is attention"},
@@ -148,6 +171,17 @@ void expect_usage_errors(const std::vector<WrongUsage>& cases) {
 }
 
 TEST(WrongUsage, of_commands_names_the_nearest) { expect_usage_errors(kWrongCommands); }
+TEST(WrongUsage, of_words_too_many_says_what_they_were_meant_for) {
+  expect_usage_errors(kWordsTooMany);
+}
+// Two words and a model that is not there: the second may be meant as the model.
+TEST(WrongUsage, of_a_text_without_quotes_is_not_told_of_a_missing_model_alone) {
+  expect_one_line(run_program({"explain", "--text", "hello", "world"}), 3,
+                  R"(model (world): there is no such file or folder; several words are one value )"
+                  R"(in quotes: --text "hello world")");
+  EXPECT_EQ(run_program({"explain", "--text", "hello", "world", "--help"}).code, 0);
+  EXPECT_EQ(run_program({"generate", "--prompt", "Anna has", "stories"}).code, 0);
+}
 TEST(WrongUsage, of_options_names_the_nearest) { expect_usage_errors(kWrongOptions); }
 TEST(WrongUsage, of_numbers_names_their_range) { expect_usage_errors(kWrongNumbers); }
 TEST(WrongUsage, of_choices_lists_them) { expect_usage_errors(kWrongChoices); }

@@ -190,5 +190,18 @@ TEST(AShell, reads_back_what_is_quoted_for_it) {
   EXPECT_EQ(shell_quoted("한국"), "한국");
 }
 
+TEST(Suggestions, have_a_command_and_below_it_what_it_does) {
+  EXPECT_EQ(suggestions_text(english_lines(),
+                             {{"./run lesson", "five lessons"},
+                              {"./run --help", "everything else there is to do"}},
+                             24),
+            "Next, try:\n"
+            "  ./run lesson\n"
+            "      five lessons\n"
+            "  ./run --help\n"
+            "      everything else\n"
+            "      there is to do\n");
+}
+
 }  // namespace
 }  // namespace headlight::narrate

@@ -154,10 +154,13 @@ TEST_F(NarrateTest, the_first_minute_ends_with_the_right_words_and_a_page) {
   std::string told;
   FirstMinute minute(threads_, {.seed = 3}, [&](std::string_view text) { told += text; });
   minute.run();
-  minute.tell_page("/some/walk.html", "headlight explain --help");
+  minute.tell_page("/some/walk.html", "./run");
   EXPECT_NE(told.find("After training it continues with: you win or you die"), std::string::npos)
       << told;
-  EXPECT_NE(told.find("/some/walk.html"), std::string::npos);
+  EXPECT_NE(told.find("as one page: /some/walk.html\n"), std::string::npos);
+  for (const char* command : {"  ./run lesson\n", "  ./run explain --help\n", "  ./run --help\n"}) {
+    EXPECT_NE(told.find(command), std::string::npos) << told;
+  }
   std::string page;
   TextOutput output(page);
   minute.write_page(output);

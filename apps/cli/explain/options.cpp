@@ -23,7 +23,7 @@ constexpr std::array<Option, 21> kExplainTable = {{
     {"ids", "1,2,3", "the same as ids; needs no tokenizer"},
     {"target-ids", "4,5", "what should follow them"},
     {"continue", "N", "let the model continue for at most N tokens, and walk these too"},
-    {"format", "NAME", "text, json, html or safetensors (default: text)"},
+    {"format", "NAME", "text, json, html or safetensors (default: as --out ends, or text)"},
     {"out", "FILE", "write there (needed for safetensors)"},
     {"only", "STEP,...", "these steps (7 or 3-5) or tensors (encoder.0.self.scores) alone"},
     {"cell", "CELL", "why a number is what it is; with --backward: the weight to explain"},
@@ -83,7 +83,7 @@ void read_only(const Arguments& arguments, ExplainRequest& request) {
 
 ExplainFormat format_of(const Session& session) {
   constexpr std::array<std::string_view, 4> kFormats = {"text", "json", "html", "safetensors"};
-  const std::string name = session.arguments.choice("format", kFormats);
+  const std::string name = document_format(session.arguments, kFormats);
   const auto place = std::find(kFormats.begin(), kFormats.end(), name);
   const auto format = static_cast<ExplainFormat>(place - kFormats.begin());
   return session.json ? ExplainFormat::json : format;
@@ -153,7 +153,7 @@ ExplainOptions read_explain_options(const Session& session) {
   ExplainOptions options;
   ExplainRequest& request = options.request;
   request.model = arguments.text("model");
-  request.style = style_of_output();
+  request.style = style_of_document(arguments);
   read_input(arguments, request);
   request.language = chosen_language(arguments);
   request.format = format_of(session);
@@ -162,6 +162,7 @@ ExplainOptions read_explain_options(const Session& session) {
     if (!options.out) refuse_value("--out", "", "is missing: safetensors are written to a file");
     safetensors_path(arguments, "out");
   }
+  if (request.format == ExplainFormat::html) check_page_has_file(arguments, "walk.html");
   read_only(arguments, request);
   read_cell(arguments, request);
   if (const auto layers = arguments.text("layers")) {

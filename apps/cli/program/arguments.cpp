@@ -72,11 +72,13 @@ bool switched_on(const std::string& variable, std::string_view text) {
 
 std::optional<std::string> ArgumentParser::next_word(Arguments& arguments,
                                                      std::span<const Option> known) {
+  option_before_ = nullptr;
   while (next_ < words_.size()) {
     const std::string& word = words_[next_++];
     if (options_ended_ || word.size() < 2 || word[0] != '-') return word;
     if (word == "--") {
       options_ended_ = true;
+      option_before_ = nullptr;
     } else {
       read_option(arguments, known, long_form(arguments, word));
     }
@@ -95,6 +97,7 @@ void ArgumentParser::read_option(Arguments& arguments, std::span<const Option> k
   if (arguments.has(name)) throw Error(ErrorKind::usage, typed, "", "is given twice");
   std::optional<std::string> attached;
   if (equals < word.size()) attached = word.substr(equals + 1);
+  option_before_ = attached ? nullptr : &*option;
   arguments.set(name, {value_of(*option, std::move(attached)), "--" + name});
 }
 
@@ -114,6 +117,16 @@ std::string ArgumentParser::value_of(const Option& option, std::optional<std::st
                 "a value is missing: " + name + " " + std::string(option.value_text()));
   }
   return *std::move(attached);
+}
+
+std::string ArgumentParser::text_so_far() const {
+  const size_t value = option_before_ == nullptr || option_before_->value.empty() ? 1 : 2;
+  std::string text;
+  for (size_t at = next_ - value; at < words_.size(); ++at) {
+    if (at >= next_ && words_[at].starts_with("--")) break;
+    text.append(text.empty() ? "" : " ").append(words_[at]);
+  }
+  return text;
 }
 
 void read_environment(Arguments& arguments, std::span<const Option> known) {

@@ -54,6 +54,12 @@ class ArgumentParser {
   // returned; nothing at the end.
   std::optional<std::string> next_word(Arguments& arguments, std::span<const Option> known);
 
+  // The option right before the word that next_word() has returned, a flag or one whose value was a
+  // word of its own; null: there is none. The word may have been meant for it.
+  const Option* option_before() const { return option_before_; }
+  // That option's value, the word, and all up to the next option, with blanks between them.
+  std::string text_so_far() const;
+
  private:
   void read_option(Arguments& arguments, std::span<const Option> known, const std::string& word);
   std::string value_of(const Option& option, std::optional<std::string> attached);
@@ -61,6 +67,7 @@ class ArgumentParser {
   std::vector<std::string> words_;
   size_t next_ = 0;
   bool options_ended_ = false;  // after a lone "--"
+  const Option* option_before_ = nullptr;
 };
 
 // HEADLIGHT_<NAME> for each option that the command line left open. For a flag, 1, true, yes and on

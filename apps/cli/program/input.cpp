@@ -11,6 +11,7 @@
 
 #include "apps/cli/program/progress.h"
 #include "headlight/io/io.h"
+#include "headlight/narrate/narrate.h"
 
 namespace headlight::cli {
 namespace {
@@ -150,6 +151,26 @@ std::vector<int64_t> encode_line(const std::string& command, const text::Tokeniz
                      std::to_string(model.context_length()));
   }
   return ids;
+}
+
+void say_unknown_words(const Session& session, const text::Tokenizer& tokenizer,
+                       const std::string& line) {
+  const auto unknown = tokenizer.special().unk;
+  if (!session.talkative || !unknown) return;
+  constexpr size_t kMost = 8;
+  std::vector<std::string> words;
+  for (const std::string_view word : text::words(line)) {
+    const std::vector<int64_t> ids = tokenizer.encode(word);
+    const bool is_new = std::ranges::find(words, word) == words.end();
+    if (is_new && std::ranges::find(ids, *unknown) != ids.end()) words.emplace_back(word);
+  }
+  if (words.empty()) return;
+  std::string all;
+  for (size_t i = 0; i < std::min(kMost, words.size()); ++i) {
+    all.append(i == 0 ? "" : ", ").append(narrate::visible(words[i]));
+  }
+  if (words.size() > kMost) all += ", …";
+  say_line(session, "command.unknown_words", {{"words", all}});
 }
 
 EncodedBlock encode_block(const TextLines& lines, const std::vector<std::string>& block,

@@ -62,6 +62,11 @@ std::vector<int64_t> encode_line(const std::string& command, const text::Tokeniz
                                  const models::Model& model, const std::string& line,
                                  const std::string& place, text::EncodeOptions options = {});
 
+// Which words of a line a model reads as unknown, for somebody at a terminal who may wonder at its
+// answer; nothing where there are none.
+void say_unknown_words(const Session& session, const text::Tokenizer& tokenizer,
+                       const std::string& line);
+
 // A block as ids, up to the first line that `encode(line, place)` refuses: those before it get
 // their answer, then the refusal, if there is one, is told.
 struct EncodedBlock {

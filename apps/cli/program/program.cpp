@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <new>
 #include <optional>
 
@@ -59,7 +60,44 @@ struct Request {
   std::vector<Option> known;
 };
 
-[[noreturn]] void refuse_word(const Command& command, const std::string& word) {
+// --text "hello world", where several words are one value; shortened where they are many.
+std::string in_quotes_after(const Option& option, const std::string& text) {
+  constexpr int64_t kMostColumns = 40;
+  return "--" + std::string(option.name) + " " +
+         narrate::shell_quoted(narrate::cut_to(text::printable(text), kMostColumns));
+}
+
+// What a word was meant for that stands right after an option's value, or after a flag; empty where
+// nothing can be told.
+std::string meant_for_option(const ArgumentParser& parser, const std::string& word) {
+  const Option* option = parser.option_before();
+  if (option == nullptr) return "";
+  const std::string name = "--" + std::string(option->name);
+  if (option->value.empty()) {
+    constexpr std::string_view kSwitches[] = {"true", "false", "yes", "no", "on", "off", "1", "0"};
+    const bool is_switch =
+        std::ranges::find(kSwitches, in_small_letters(word)) != std::end(kSwitches);
+    return is_switch ? name + " takes no value: it is on where it is given" : "";
+  }
+  if (option->value == "TEXT") {
+    return "several words are one value in quotes: " +
+           in_quotes_after(*option, parser.text_so_far());
+  }
+  if (option->value.find(',') != std::string_view::npos) {
+    return name + " takes numbers or names with commas and without blanks: " + name + " " +
+           std::string(option->value);
+  }
+  const bool is_path = option->value == "FILE" || option->value == "PATH";
+  return name + " takes one " + (is_path ? "file" : "value") +
+         "; a name with blanks stands in quotes";
+}
+
+// `meant`: what the word was meant for, where that can be told.
+[[noreturn]] void refuse_word(const Command& command, const std::string& word,
+                              const std::string& meant) {
+  if (!meant.empty()) {
+    throw Error(ErrorKind::usage, "unexpected argument", io::in_quotes(word), meant);
+  }
   // What is typed without an option is mostly a text or a file of it.
   const auto data = std::ranges::find(command.options, "data", &Option::name);
   const Option& first = data != command.options.end() ? *data
@@ -73,22 +111,41 @@ struct Request {
               std::string(command.name) + " " + takes.append(first.value));
 }
 
+// Whether a word may name a model: something is there, or cannot be looked at.
+bool may_be_model(const std::string& word) {
+  base::FileSystem files;
+  base::FileStatus status;
+  const auto embedded = recipes::embedded_models();
+  return files.path_status(word, status) != -ENOENT ||
+         std::ranges::find(embedded, word) != embedded.end();
+}
+
 // Options up to the end, with the operand among them.
 void read_operand(ArgumentParser& parser, Request& request) {
   const Command& command = *request.command;
   const std::string_view name = command.operand.name;
-  bool is_there = false;
+  std::optional<std::string> operand;
+  std::string meant;  // what else the operand may have been meant for
   while (const auto word = parser.next_word(request.arguments, request.known)) {
-    if (*word == "help" && !is_there) {  // a folder of this name is ./help
+    if (*word == "help" && !operand) {  // a folder of this name is ./help
       request.arguments.set("help", {"", "help"});
       continue;
     }
-    if (name.empty() || is_there) refuse_word(command, *word);
-    is_there = true;
+    if (name.empty() || operand) {
+      refuse_word(command, *word, meant.empty() ? meant_for_option(parser, *word) : meant);
+    }
+    const Option* before = parser.option_before();
+    if (name == "MODEL" && before != nullptr && before->value == "TEXT" && !may_be_model(*word)) {
+      meant = meant_for_option(parser, *word);
+    }
+    operand = *word;
     request.arguments.set(in_small_letters(name), {*word, std::string(name)});
   }
   const bool asks = request.arguments.has("help") || request.arguments.has("version");
-  if (name.empty() || is_there || !command.operand.required || asks) return;
+  if (!meant.empty() && !asks) {
+    base::refuse("model", *operand, "there is no such file or folder; " + meant);
+  }
+  if (name.empty() || operand || !command.operand.required || asks) return;
   throw Error(ErrorKind::usage, std::string(name), "",
               "is missing: `headlight " + std::string(command.name) + " " + std::string(name) +
                   "`; `headlight " + std::string(command.name) + " --help` has examples");

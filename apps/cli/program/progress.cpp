@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include "apps/cli/program/interruption.h"
 #include "apps/cli/program/terminal.h"
 #include "headlight/text/text.h"
 
@@ -88,23 +89,33 @@ struct Progress::Ticking {
   }
 
   void tick() {
-    constexpr std::chrono::milliseconds kSilence{1000};
     constexpr std::chrono::milliseconds kBetweenLines{200};
     std::unique_lock lock(mutex);
-    auto wait = kSilence;
-    while (!changed.wait_for(lock, wait, [this] { return is_over; })) {
-      const std::chrono::duration<double> elapsed = Clock::now() - begin;
-      show_progress(
-          narrate::progress_line(catalogue, what, share, elapsed.count(), columns_of_errors() - 1));
-      wait = kBetweenLines;
+    while (!changed.wait_for(lock, kBetweenLines, [this] { return is_over; })) {
+      if (!what_when_signalled.empty() && waiting_signal() != 0) {
+        begin = what == what_when_signalled ? begin : Clock::now();
+        what = what_when_signalled;
+        share.reset();
+        show();
+      } else if (!what.empty() && Clock::now() - begin >= kSilence) {
+        show();
+      }
     }
   }
 
+  void show() const {
+    const std::chrono::duration<double> elapsed = Clock::now() - begin;
+    show_progress(
+        narrate::progress_line(catalogue, what, share, elapsed.count(), columns_of_errors() - 1));
+  }
+
+  static constexpr std::chrono::milliseconds kSilence{1000};
   const narrate::Catalogue& catalogue;
-  const Clock::time_point begin = Clock::now();
+  Clock::time_point begin = Clock::now();
   std::mutex mutex;
   std::condition_variable changed;
   std::string what;
+  std::string what_when_signalled;
   std::optional<double> share;
   bool is_over = false;
   std::thread thread;  // the last, so that all else is there when it starts
@@ -127,6 +138,20 @@ void Progress::now(std::string what) {
   if (!ticking_) return;
   const std::lock_guard lock(ticking_->mutex);
   ticking_->what = std::move(what);
+}
+
+void Progress::restart(std::string what) {
+  if (!ticking_) return;
+  const std::lock_guard lock(ticking_->mutex);
+  ticking_->what = std::move(what);
+  ticking_->share.reset();
+  ticking_->begin = Clock::now();
+}
+
+void Progress::when_signalled(std::string what) {
+  if (!ticking_) return;
+  const std::lock_guard lock(ticking_->mutex);
+  ticking_->what_when_signalled = std::move(what);
 }
 
 }  // namespace headlight::cli

@@ -44,6 +44,11 @@ class Progress {
   // From 0 to 1. From any thread.
   void reached(double share);
   void now(std::string what);
+  // Other work begins, and is told when it too takes longer than a second; none where the name is
+  // empty. What is shown of the last one stays until something takes its place.
+  void restart(std::string what);
+  // From the moment that a signal waits, this is told instead, and at once.
+  void when_signalled(std::string what);
 
  private:
   struct Ticking;

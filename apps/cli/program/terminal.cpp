@@ -64,6 +64,27 @@ narrate::TextStyle style_of_output() {
   return style;
 }
 
+narrate::TextStyle style_of_document(const Arguments& arguments) {
+  return arguments.has("out") ? narrate::TextStyle() : style_of_output();
+}
+
+std::string document_format(const Arguments& arguments, std::span<const std::string_view> formats) {
+  const std::string out = in_small_letters(arguments.text("out").value_or(""));
+  for (const std::string_view format : formats) {
+    if (!arguments.has("format") && out.ends_with("." + std::string(format))) {
+      return std::string(format);
+    }
+  }
+  return arguments.choice("format", formats);
+}
+
+void check_page_has_file(const Arguments& arguments, const std::string& file) {
+  if (arguments.has("out") || isatty(STDOUT_FILENO) != 1) return;
+  throw base::Error(base::ErrorKind::usage, "--out", "",
+                    "is missing: a page is for a browser, not for a terminal: --out " +
+                        narrate::shell_quoted(file));
+}
+
 std::string chosen_language(const Arguments& arguments) {
   if (const auto asked = arguments.text("lang")) return *asked;
   for (const char* variable : {"LC_ALL", "LC_MESSAGES", "LANG"}) {

@@ -2,7 +2,9 @@
 // types to start the program.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "apps/cli/program/arguments.h"
 #include "headlight/narrate/narrate.h"
@@ -12,6 +14,12 @@ namespace headlight::cli {
 // 80 columns where standard output is no terminal or does not say; colours only on a terminal that
 // has them, and not with NO_COLOR.
 narrate::TextStyle style_of_output();
+// The same of a document that --out may send to a file, which has neither a width nor colours.
+narrate::TextStyle style_of_document(const Arguments& arguments);
+// --format; or else the one that --out ends with, as page.html does; or else the first.
+std::string document_format(const Arguments& arguments, std::span<const std::string_view> formats);
+// Error(usage) for a page that would go to a terminal; `file` is a name to write it to.
+void check_page_has_file(const Arguments& arguments, const std::string& file);
 
 // Columns of the terminal behind standard error, asked anew each time, since it may be resized; 80
 // where it does not say.

@@ -41,12 +41,10 @@ int step_count(const Lesson& lesson) {
   return count > 0 ? count : kStepCount;  // a lesson without numbers follows the walk
 }
 
-// What opens the lesson in this language: its own needs no word.
-std::string lesson_command(const Lesson& lesson, const Catalogue& catalogue,
-                           const std::string& program) {
+std::string command_of(const Lesson& lesson, std::string_view language,
+                       const std::string& program) {
   const std::string command = program + " lesson " + lesson.name;
-  const std::string language(catalogue.language());
-  return language == lesson.language ? command : command + " --lang " + language;
+  return language == lesson.language ? command : command + " --lang " + std::string(language);
 }
 
 std::string lesson_list_text(const TextStyle& style, const Catalogue& catalogue,
@@ -58,7 +56,8 @@ std::string lesson_list_text(const TextStyle& style, const Catalogue& catalogue,
             catalogue.text("lesson.list.steps", {{"count", std::to_string(step_count(lesson))}}) +
             "\n";
     text += wrapped(catalogue.text("lesson." + lesson.name + ".title"), style.width, "  ");
-    text += "  " + lesson_command(lesson, catalogue, program) + "\n\n";
+    text += wrapped_command(command_of(lesson, catalogue.language(), program), style.width, "  ");
+    text += "\n";
   }
   return text;
 }
@@ -71,7 +70,7 @@ io::Json lesson_list_json(const Catalogue& catalogue, const std::string& program
                          {"language", lesson.language},
                          {"title", catalogue.text("lesson." + lesson.name + ".title")},
                          {"steps", step_count(lesson)},
-                         {"command", lesson_command(lesson, catalogue, program)}});
+                         {"command", command_of(lesson, catalogue.language(), program)}});
   }
   return io::Json::Object{{"lessons", std::move(list)}};
 }

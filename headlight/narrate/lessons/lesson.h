@@ -28,6 +28,9 @@ const std::vector<Lesson>& lessons();
 // How many steps it has; nothing is computed.
 int step_count(const Lesson& lesson);
 
+// What is typed to read the lesson in this language.
+std::string command_of(const Lesson& lesson, std::string_view language, const std::string& program);
+
 // All lessons, each with its language, its title, its number of steps and the command to type:
 // `program` and what follows it. As JSON: {"lessons": [{"name", "language", "title", "steps",
 // "command"}]}.

@@ -43,7 +43,7 @@ function blanks(figure, shown, view, array, exercises) {
     });
     makeBlank(td, input);
     return element("div", { class: "exercise", "data-exercise": lesson.exercises.indexOf(exercise) },
-      element("p", {}, element("code", {}, `${cellText(cell)} = ?`)),
+      element("p", {}, element("code", {}, breakable(cellText(cell)), " = ?")),
       element("ul", { "aria-label": text("exercise.given") }, exercise.given.map((one) => element("li", {}, givenName(one), " = ", told(() => one.values.map((value) => fourDecimals(Number(value))).join("; "))))),
       said, button(text("page.show_answer"), { class: "plain", click: () => finish(exercise, "shown", figure, cell) }));
   });

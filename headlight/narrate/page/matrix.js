@@ -135,7 +135,7 @@ function figure(tensor, { explained = true } = {}) {
 }
 function nameOf(tensor) { return element("span", { class: "name" }, titleOf(tensor)); }
 function nameAndShape(tensor) {
-  return element("code", {}, tensor.operation !== "parameter" && `${tensor.name} `, element("span", { class: "shape", title: text("label.shape") }, `(${tensor.shape.join(" × ")})`));
+  return element("code", {}, tensor.operation !== "parameter" && [breakable(tensor.name), " "], element("span", { class: "shape", title: text("label.shape") }, `(${tensor.shape.join(" × ")})`));
 }
 function wayTo(tensor) { return button(nearName(tensor), { title: tensor.name, class: `ink-${inkOf(tensor)}`, click: () => goTo(tensor.name) }); }
 

@@ -47,7 +47,8 @@ function show(id, behavior = "auto") { document.getElementById(id)?.scrollIntoVi
 // The sentence, where the head that is shown first looks, and what the model makes of each position.
 function opening() {
   const made = element("section", { class: "card hero", id: "opening", tabindex: "-1" });
-  made.fill = () => fill(made, element("h1", {}, text("page.title")), element("p", { class: "lead" }, text("page.lead")), picture(),
+  made.fill = () => fill(made, element("h1", {}, text("page.title")), element("p", { class: "lead" }, text("page.lead")),
+    run().source_tokens.length > 0 && data.source && element("p", { class: "says" }, text("message.text", { text: data.source })), picture(),
     run().continuation && element("p", { class: "says" }, text("message.says", { words: run().continuation })),
     run().likeliest.length > 0 && element("div", { class: "rows one" }, predictionAt(position())));
   made.fill();

@@ -47,6 +47,9 @@ function drawing(tag, attributes, ...children) {
   return made;
 }
 
+// A long name, which may go on in the next line after its dots and low lines and nowhere else if that can be.
+function breakable(name) { return name.split(/(?<=[._])/).flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part])); }
+
 // Puts all that was told into the chosen language, in its place; matrices stay, but for their decimal signs.
 function retell() {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, (node) => {
