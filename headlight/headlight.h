@@ -2,6 +2,10 @@
 // is in its door; a program that needs one module alone may include that instead.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "Headlight needs C++20: compile with -std=c++20, or link to headlight::headlight with CMake"
+#endif
+
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/base.h"
 #include "headlight/data/data.h"

@@ -33,4 +33,8 @@ export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
 test "$(pkg-config --modversion headlight)" = "$("$prefix/bin/headlight" --version | sed 's/.* //')"
 # shellcheck disable=SC2046  # the flags are words
 c++ -std=c++20 "$program" $(pkg-config --cflags --libs headlight) -o "$work/consumer"
+# An older standard is told so, before what follows from it.
+# shellcheck disable=SC2046
+if c++ -std=c++17 -fsyntax-only "$program" $(pkg-config --cflags headlight) 2>"$work/old"; then exit 1; fi
+grep -m 1 'error:' "$work/old" | grep -q 'Headlight needs C++20'
 "$work/consumer"
