@@ -430,7 +430,9 @@ TEST_F(Training, is_alone_in_its_folder) {
   std::filesystem::create_directory(out);
   const int other = open(out.c_str(), O_RDONLY | O_DIRECTORY);
   ASSERT_EQ(flock(other, LOCK_EX), 0);
-  expect_one_line(run_program(small_copy(out)), 1, "another process is training there");
+  expect_one_line(run_program(small_copy(out) + Words{"--resume"}), 1,
+                  "another process is training there");
+  expect_one_line(run_program(small_copy(out)), 3, "is there already; give another name");
   close(other);
   EXPECT_EQ(run_program(small_copy(out) + Words{"--resume"}).code, 0);
 }

@@ -122,6 +122,7 @@ const std::vector<WrongUsage> kWrongChoices = {
      "the nearest is gpt2"},
     {{"attend", "--query", "x.txt"}, "the ending must be .npy, .safetensors, .json or .csv"},
     {{"attend", "--query", "x"}, "the ending must be"},
+    {{"attend", "--query", "[[1,2],[3,4]]"}, "an array is a file"},
     {{"attend", "--query", "x.npy", "--out", "y.png"}, "--out"},
     {{"attend", "--query", "x.npy", "--keep-mask", "m.pt"}, "--keep-mask"},
     {{"attend", "--query", "x.npy", "--trace", "t.npy"}, "the ending must be .safetensors"},

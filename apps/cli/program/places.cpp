@@ -83,7 +83,7 @@ std::optional<std::string> array_place(const Arguments& arguments, std::string_v
   auto place = arguments.text(option);
   if (place && !io::is_array_place(*place)) {
     throw Error(ErrorKind::usage, arguments.source(option), io::in_quotes(*place),
-                "is no file of an array: the ending must be .npy, .safetensors, .json or .csv");
+                "the ending must be .npy, .safetensors, .json or .csv: an array is a file");
   }
   return place;
 }
