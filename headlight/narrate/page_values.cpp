@@ -35,7 +35,8 @@ void append_floats(std::string& text, const float* values, int64_t count) {
     const auto number = std::bit_cast<uint32_t>(values[i]);
     for (int byte = 0; byte < 4; ++byte) {
       bits = bits << 8 | (number >> (8 * byte) & 255);
-      for (held += 8; held >= 6;) put();
+      held += 8;
+      while (held >= 6) put();
     }
   }
   if (held > 0) {

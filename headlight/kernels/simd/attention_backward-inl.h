@@ -241,10 +241,12 @@ class ScoreGradients {
     const auto [b, h, first, count] = rows;
     float* query = to.query + first * sizes_.key_padded;
     float* d_output = to.d_output + first * sizes_.value_padded;
-    const bool finite = copy_rows(problem_.query.row(b, h, first), problem_.query.row_stride, count,
-                                  shape_.key_width, query, sizes_.key_padded) &
-                        copy_rows(d_output_.row(b, h, first), d_output_.row_stride, count,
-                                  shape_.value_width, d_output, sizes_.value_padded);
+    const bool is_query_finite =
+        copy_rows(problem_.query.row(b, h, first), problem_.query.row_stride, count,
+                  shape_.key_width, query, sizes_.key_padded);
+    const bool is_d_output_finite =
+        copy_rows(d_output_.row(b, h, first), d_output_.row_stride, count, shape_.value_width,
+                  d_output, sizes_.value_padded);
     const float gate = gate_of(problem_, b, h);
     for (int64_t i = first; i < first + count; ++i)
       to.delta[i] = gate * output_product(problem_, outputs_, d_output_, b, h, i);
@@ -253,7 +255,7 @@ class ScoreGradients {
                                   HWY_ATTR { return hn::Mul(x, hn::Set(FloatTag(), gate)); };
       map_row(count * sizes_.value_padded, d_output, times_gate, d_output);
     }
-    return finite;
+    return is_query_finite && is_d_output_finite;
   }
 
   const AttentionProblem& problem_;
