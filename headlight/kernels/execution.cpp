@@ -82,6 +82,12 @@ size_t chosen_target() noexcept {
   return target;
 }
 
+std::span<const std::string_view> simd_names() {
+  static constexpr std::array<std::string_view, kTargets.size()> kNames = {
+      kTargets[0].name, kTargets[1].name, kTargets[2].name, kTargets[3].name};
+  return kNames;
+}
+
 std::vector<std::string> simd_targets() {
   std::vector<std::string> names;
   for (size_t target = 0; target < kTargets.size(); ++target) {
@@ -99,8 +105,11 @@ void limit_simd(std::string_view name) {
       return;
     }
   }
+  std::string known;
+  for (const std::string_view one : simd_names())
+    known.append(known.empty() ? "" : ", ").append(one);
   throw base::Error(base::ErrorKind::usage, "instruction set", std::string(name),
-                    "unknown; known are avx512, avx2, sse4, scalar");
+                    "unknown; known are " + known);
 }
 
 }  // namespace headlight::kernels

@@ -2,6 +2,7 @@
 // of instruction set.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,8 @@ struct Execution {
   tensor::Arena& arena;
 };
 
+// All instruction sets that there are kernels for, best first.
+std::span<const std::string_view> simd_names();
 // The instruction sets this machine has and this program was built for, best first: "avx512",
 // "avx2", "sse4", "scalar".
 std::vector<std::string> simd_targets();

@@ -157,6 +157,8 @@ const std::vector<WrongUsage> kContradictions = {
 const std::vector<WrongUsage> kWrongEnvironment = {
     {{"bench"}, R"(HEADLIGHT_THREADS ("0"))", {"HEADLIGHT_THREADS=0"}},
     {{"bench"}, "avx512, avx2, sse4, scalar", {"HEADLIGHT_SIMD=neon"}},
+    {{"bench"}, R"(HEADLIGHT_SIMD ("none"): must be one of avx512,)", {"HEADLIGHT_SIMD=none"}},
+    {{"info", "--simd", "none"}, R"(--simd ("none"): must be one of avx512,)"},
     {{"bench"}, R"(HEADLIGHT_JSON ("maybe"): must be 1 or 0)", {"HEADLIGHT_JSON=maybe"}},
     {{"attend", "--query", "x.npy"}, "HEADLIGHT_KV_HEADS", {"HEADLIGHT_KV_HEADS=none"}},
     {{"attend"}, "--query: is missing", {"HEADLIGHT_QUERY="}},

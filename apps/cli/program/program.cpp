@@ -186,7 +186,9 @@ void run_command(Request& request, StandardOutput& output) {
                            .value_or(base::ThreadPool::available_cores());
   const auto seed = arguments.integer("seed", {0, INT64_MAX}).value_or(0);
   if (arguments.has("lang")) arguments.choice("lang", narrate::languages());
-  if (const auto simd = arguments.text("simd")) kernels::limit_simd(*simd);
+  if (arguments.has("simd")) {
+    kernels::limit_simd(arguments.choice("simd", kernels::simd_names()));
+  }
   InterruptibleFiles files;
   Session session{.arguments = arguments,
                   .output = output,
