@@ -82,7 +82,16 @@ Tensor read_array(base::FileSystem& files, const std::string& place) {
   return format == Format::json ? read_json_array(*input) : read_csv(*input);
 }
 
+void check_rank_fits(const std::string& place, int rank) {
+  const std::string path = split_place(place).path;
+  if (format_of(path) != Format::csv || rank == 2) return;
+  throw Error(ErrorKind::bad_input, "array", path,
+              "a .csv file has rows and columns, rank 2, and the array has rank " +
+                  std::to_string(rank) + "; .npy, .safetensors and .json hold any");
+}
+
 void write_array(base::FileSystem& files, const std::string& place, const Tensor& array) {
+  check_rank_fits(place, array.rank());
   const ArrayPlace parts = split_place(place);
   const Format format = format_of(parts.path);
   if (format == Format::safetensors) {
@@ -91,7 +100,7 @@ void write_array(base::FileSystem& files, const std::string& place, const Tensor
   }
   base::write_file(files, parts.path, [&](base::Output& output) {
     if (format == Format::npy) return write_npy(output, array);
-    if (format == Format::csv) return write_csv(output, array, parts.path);
+    if (format == Format::csv) return write_csv(output, array);
     write_json_array(output, array);
     output.write("\n");
   });

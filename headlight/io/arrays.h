@@ -25,6 +25,10 @@ bool is_array_place(const std::string& place);
 // read when the array would not fit into what is free.
 tensor::Tensor read_array(base::FileSystem& files, const std::string& place);
 
+// Throws Error(bad_input) when write_array would do so for an array of this rank: to be asked
+// before the array is computed.
+void check_rank_fits(const std::string& place, int rank);
+
 // Writes the array; in .safetensors it is called `array` unless the place names it. .npy has no
 // bfloat16 and gets float32; .json writes a number that is not finite as null; .csv takes rank 2
 // only.

@@ -2,6 +2,7 @@
 #include "headlight/io/csv.h"
 
 #include <algorithm>
+#include <cassert>
 #include <string>
 #include <string_view>
 
@@ -102,11 +103,8 @@ Tensor read_csv(const Input& input) {
   return Reader(input, text).read();
 }
 
-void write_csv(base::Output& output, const Tensor& array, std::string_view name) {
-  if (array.rank() != 2) {
-    throw Error(ErrorKind::bad_input, "csv", name,
-                "it holds rank 2, the array is " + array.shape().text());
-  }
+void write_csv(base::Output& output, const Tensor& array) {
+  assert(array.rank() == 2);
   ElementWriter writer(output, array, {"1", "0", true});
   for (int64_t row = 0; row < array.size(0); ++row) {
     for (int64_t column = 0; column < array.size(1); ++column) {

@@ -12,6 +12,6 @@ namespace headlight::io {
 tensor::Tensor read_csv(const base::Input& input);
 
 // Rank 2 only.
-void write_csv(base::Output& output, const tensor::Tensor& array, std::string_view name);
+void write_csv(base::Output& output, const tensor::Tensor& array);
 
 }  // namespace headlight::io

@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         io::read_csv(base::MemoryInput("fuzz", std::as_bytes(std::span(data, size))));
     fuzz::require(static_cast<size_t>(array.elements()) <= size);
     test::StringOutput output;
-    io::write_csv(output, array, "fuzz");
+    io::write_csv(output, array);
     fuzz::require(is_same(array, fuzz::must_succeed([&] { return io::read_csv(output.input()); })));
   } catch (const base::Error&) {
   }

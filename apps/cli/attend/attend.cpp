@@ -32,12 +32,11 @@ void write_files(Session& session, const AttendOptions& options, const AttendRes
 
 void say_what_was_written(const AttendOptions& options, const AttendResult& result) {
   if (options.out) print_line(*options.out + ": " + result.output.shape().text());
-  if (options.trace) {
-    print_line(*options.trace + ": " + std::to_string(result.trace.size()) + " tensors");
-  }
-  if (options.grads) {
-    print_line(*options.grads + ": " + std::to_string(result.gradients.size()) + " gradients");
-  }
+  const auto count = [](size_t number, const char* what) {
+    return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+  };
+  if (options.trace) print_line(*options.trace + ": " + count(result.trace.size(), "tensor"));
+  if (options.grads) print_line(*options.grads + ": " + count(result.gradients.size(), "gradient"));
 }
 
 void run_attend(Session& session) {
@@ -47,6 +46,7 @@ void run_attend(Session& session) {
                             "forbid-mask", "bias", "head-gates", "grad-out"},
                  .outputs = {"out", "trace", "grads"}});
   const AttendInputs inputs = read_attend_inputs(session.files, options);
+  if (options.out) io::check_rank_fits(*options.out, inputs.rank);
   base::ThreadPool threads(session.threads);
   const auto work = [&] {
     const Progress progress(session, command_text(session, "command.progress.computing"));
