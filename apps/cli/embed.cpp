@@ -17,7 +17,8 @@ constexpr std::string_view kEmbedExamples =
       a line {"text":"","vector":[]} for each line
 
 A vector is the mean of the encoder's last hidden states over all tokens, those around the text included, brought to length 1; so
-the product of two vectors is the cosine between them.
+the product of two vectors is the cosine between them. A folder of sentence-transformers may ask for the first token ([CLS]) instead,
+for a length at which sentences are cut, for small letters and for a prompt before them.
 )";
 
 constexpr Option kEmbedOptions[] = {
@@ -51,22 +52,24 @@ void run_embed(Session& session) {
                     ") gives sentence vectors");
   }
   const text::Tokenizer tokenizer = recipes::need_tokenizer(session.files, loaded);
+  const recipes::SentenceSettings settings = recipes::sentence_settings(session.files, loaded);
   const EncodeLine encode = [&](const std::string& line, const std::string& place) {
-    auto ids = encode_line("embed", tokenizer, model, line, place,
-                           {.framed = true, .sizing = text::Sizing::cut});
+    auto ids =
+        encode_line("embed", tokenizer, model, settings.prepared(line), place,
+                    {.framed = true, .sizing = text::Sizing::cut, .longest = settings.longest});
     if (ids.empty()) throw Error(ErrorKind::bad_input, "embed", place, "has no tokens");
     return ids;
   };
   base::ThreadPool threads(session.threads);
   tensor::Arena arena;
   autograd::Context context{.threads = threads, .arena = arena};
+  BlockProgress progress(session, command_text(session, "command.progress.computing"));
   for (auto block = lines.next(); !block.empty(); block = lines.next()) {
     const EncodedBlock encoded = encode_block(lines, block, encode);
-    const auto embed = [&] {
-      const Progress progress(session, command_text(session, "command.progress.computing"));
-      return infer::sentence_vectors(context, model, encoded.lines);
-    };
-    const auto vectors = embed();
+    progress.begin_block();
+    const auto vectors =
+        infer::sentence_vectors(context, model, encoded.lines, {.pooling = settings.pooling});
+    progress.end_block();
     for (size_t i = 0; i < encoded.lines.size(); ++i) {
       print(session, block[i], vectors[i]);
     }

@@ -257,6 +257,15 @@ void forward(Session& session) {
                 "is missing: the model is an encoder-decoder, which reads a source");
   }
   const ForwardInputs inputs = read_forward_inputs(session.files, options);
+  if (options.logits) io::check_rank_fits(*options.logits, inputs.is_one ? 2 : 3);
+  // A model refuses what is longer than its context by itself.
+  if (inputs.batch.ids.size(1) <= loaded.model->context_length()) {
+    recipes::check_forward_memory(session.files, *loaded.model, inputs.batch,
+                                  {.logits = options.logits || options.prints_logits(),
+                                   .gradients = options.grads.has_value(),
+                                   .trace = options.trace && options.only.empty()},
+                                  options.ids);
+  }
   base::ThreadPool threads(session.threads);
   const auto work = [&] {
     const Progress progress(session, command_text(session, "command.progress.computing"));

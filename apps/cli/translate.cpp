@@ -85,14 +85,14 @@ void run_translate(Session& session) {
   base::ThreadPool threads(session.threads);
   tensor::Arena arena;
   autograd::Context context{.threads = threads, .arena = arena};
+  BlockProgress progress(session, command_text(session, "command.progress.writing"));
+  options.progress = [&](double share) { progress.reached(share); };
   for (auto block = lines.next(); !block.empty(); block = lines.next()) {
     const EncodedBlock encoded = encode_block(lines, block, encode);
-    const auto translate = [&] {
-      Progress progress(session, command_text(session, "command.progress.writing"));
-      options.progress = [&](double share) { progress.reached(share); };
-      return recipes::translate(context, *loaded.model, tokenizer, encoded.lines, options);
-    };
-    const auto found = translate();
+    progress.begin_block();
+    const auto found =
+        recipes::translate(context, *loaded.model, tokenizer, encoded.lines, options);
+    progress.end_block();
     for (size_t i = 0; i < found.size(); ++i)
       print_translation(session, block[i], found[i], options.search.has_value());
     session.output.flush();

@@ -87,12 +87,13 @@ std::vector<std::vector<Hypothesis>> beam_outputs(Context& context, const Model&
 
 std::vector<std::vector<float>> sentence_vectors(Context& context, const Model& model,
                                                  const std::vector<Ids>& sentences,
-                                                 size_t batch_tokens) {
+                                                 const SentenceOptions& options) {
   using Vector = std::vector<float>;
-  return in_batches<Vector>(sentences, batch_tokens, [&](const std::vector<Ids>& batch) {
+  return in_batches<Vector>(sentences, options.batch_tokens, [&](const std::vector<Ids>& batch) {
     const PaddedIds words = padded(batch);
     const autograd::Value output = model.forward(context, {.ids = words.ids, .lens = words.lens});
-    const tensor::Tensor rows = model.sentence_vectors(context, output, words.lens);
+    const tensor::Tensor rows =
+        model.sentence_vectors(context, output, words.lens, options.pooling);
     std::vector<Vector> vectors;
     for (int64_t row = 0; row < rows.size(0); ++row) {
       const float* first = rows.data<float>() + row * rows.size(1);

@@ -36,9 +36,13 @@ std::vector<std::vector<Hypothesis>> beam_outputs(Context& context, const Model&
                                                   const SearchOptions& search,
                                                   const OutputOptions& options = {});
 
+struct SentenceOptions {
+  models::Pooling pooling = models::Pooling::mean;
+  size_t batch_tokens = 2048;  // padding included
+};
 // One vector of length 1 for each sentence. Throws Error(bad_input) unless the model embeds.
 std::vector<std::vector<float>> sentence_vectors(Context& context, const Model& model,
                                                  const std::vector<std::vector<int64_t>>& sentences,
-                                                 size_t batch_tokens = 2048);
+                                                 const SentenceOptions& options = {});
 
 }  // namespace headlight::infer

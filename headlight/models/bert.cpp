@@ -211,12 +211,14 @@ Tensor Bert::pooled(Context& context, const Value& output) const {
 }
 
 // Mean and length as products with matrices of one row or column.
-Tensor Bert::sentence_vectors(Context& context, const Value& output, const Tensor& lens) const {
+Tensor Bert::sentence_vectors(Context& context, const Value& output, const Tensor& lens,
+                              Pooling pooling) const {
   const int64_t width = output.size(2);
   Tensor vectors = Tensor::uninitialized(context.arena, DType::f32, {output.size(0), width});
   for (int64_t b = 0; b < output.size(0); ++b) {
-    const int64_t count = lens.defined() ? lens.data<int64_t>()[b] : output.size(1);
-    if (count < 1) refuse_bert("sentence vectors", "sequence " + std::to_string(b) + " is empty");
+    const int64_t ids = lens.defined() ? lens.data<int64_t>()[b] : output.size(1);
+    const int64_t count = pooling == Pooling::mean ? ids : 1;
+    if (ids < 1) refuse_bert("sentence vectors", "sequence " + std::to_string(b) + " is empty");
     const std::vector<float> shares(static_cast<size_t>(count), 1 / static_cast<float>(count));
     const tensor::MatrixView vector = vectors.slice(0, b, 1).mutable_matrix();
     const Tensor rows = output.data().slice(0, b, 1).slice(1, 0, count);

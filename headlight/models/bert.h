@@ -64,9 +64,9 @@ class Bert : public Model {
   Value logits(Context& context, const Value& output) const override;
   Value loss(Context& context, const Value& output, const Tensor& targets,
              float label_smoothing) const override;
-  // The mean over the rows that count, brought to length 1: (B, C).
-  Tensor sentence_vectors(Context& context, const Value& output,
-                          const Tensor& lens = {}) const override;
+  // The mean over the rows that count, or the first row, brought to length 1: (B, C).
+  Tensor sentence_vectors(Context& context, const Value& output, const Tensor& lens = {},
+                          Pooling pooling = Pooling::mean) const override;
 
   // tanh of a layer over the first row of each sequence, (B, C), without gradients; Error when
   // there is no pooler.

@@ -70,7 +70,7 @@ Decoding Model::start(Context& /*context*/, const Batch& /*source*/) const {
 }
 
 Tensor Model::sentence_vectors(Context& /*context*/, const Value& /*output*/,
-                               const Tensor& /*lens*/) const {
+                               const Tensor& /*lens*/, Pooling /*pooling*/) const {
   base::refuse(type(), "sentence vectors",
                "the model gives none; that takes " +
                    known_architectures().types_that({&Capabilities::embeds}));

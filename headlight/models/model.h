@@ -43,6 +43,9 @@ struct Capabilities {
   bool embeds = false;            // sentence_vectors()
 };
 
+// How the hidden states of a sequence become one vector: their mean, or the first one, [CLS].
+enum class Pooling { mean, first };
+
 // What a model is made of, for those who look inside. Pointers are the model's; absent parts are
 // null.
 struct Parts {
@@ -116,8 +119,8 @@ class Model {
 
   // A vector of length 1 for each sequence, (B, C), from what forward() gave, without gradients;
   // lens as the batch had them. Throws Error(bad_input) unless the model embeds.
-  virtual Tensor sentence_vectors(Context& context, const Value& output,
-                                  const Tensor& lens = {}) const;
+  virtual Tensor sentence_vectors(Context& context, const Value& output, const Tensor& lens = {},
+                                  Pooling pooling = Pooling::mean) const;
 
  private:
   // Whether a tensor of a file is neither parameter nor copy and may be there all the same.

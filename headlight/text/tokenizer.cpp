@@ -67,19 +67,28 @@ void encode_text(const TokenizerParts& parts, std::string_view text, bool specia
   buffer.pass_on();
 }
 
+std::optional<Sizes::Cut> cut_for(const TokenizerParts& parts, const EncodeOptions& options) {
+  if (options.sizing == Sizing::whole) return std::nullopt;
+  std::optional<Sizes::Cut> cut = parts.sizes.cut;
+  if (options.longest) {
+    cut = {.longest = *options.longest, .at_front = cut && cut->at_front};
+  }
+  return cut;
+}
+
 // The first ids, or the last, as far as a cut leaves them; all without one.
 Ids kept_ids(const TokenizerParts& parts, std::string_view text, const EncodeOptions& options,
              int64_t around) {
   Ids kept;
-  const bool is_cut = options.sizing != Sizing::whole && parts.sizes.cut;
+  const Sizes sizes{.cut = cut_for(parts, options)};
   constexpr size_t kSpare = 65'536;
   encode_text(parts, text, options.special, [&](std::span<const int64_t> ids) {
     kept.insert(kept.end(), ids.begin(), ids.end());
-    const bool is_long = is_cut && kept.size() > kSpare &&
-                         static_cast<int64_t>(kept.size() - kSpare) > parts.sizes.cut->longest;
-    if (is_long) parts.sizes.shorten(kept, 0);
+    const bool is_long = sizes.cut && kept.size() > kSpare &&
+                         static_cast<int64_t>(kept.size() - kSpare) > sizes.cut->longest;
+    if (is_long) sizes.shorten(kept, 0);
   });
-  if (is_cut) parts.sizes.shorten(kept, around);
+  sizes.shorten(kept, around);
   return kept;
 }
 
@@ -109,7 +118,8 @@ std::vector<int64_t> Tokenizer::encode(std::string_view text, EncodeOptions opti
 }
 
 void Tokenizer::encode(std::string_view text, EncodeOptions options, const IdTaker& take) const {
-  if (options.sizing != Sizing::whole && (parts_->sizes.cut || parts_->sizes.filling)) {
+  const bool fills = options.sizing == Sizing::cut_and_filled && parts_->sizes.filling;
+  if (fills || cut_for(*parts_, options)) {
     return take(encode(text, options));
   }
   check_text(text);

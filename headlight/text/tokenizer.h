@@ -23,6 +23,8 @@ struct EncodeOptions {
   bool special = false;  // the text of a special token becomes that token, or else plain text
   bool framed = false;   // with what the tokenizer puts around a text, BERT's [CLS] and [SEP]
   Sizing sizing = Sizing::whole;
+  // Where ids are cut, what is put around the text included: here, and not where the file says.
+  std::optional<int64_t> longest = {};
 };
 
 // Takes ids as they come, some at a time.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <sstream>
 
 #include "headlight/io/io.h"
@@ -302,6 +303,28 @@ TEST(EmbedCommand, answers_the_lines_before_one_that_is_wrong) {
   EXPECT_EQ(run.output, good);
   EXPECT_NE(run.errors.find("embed (standard input, line 2): has 13 tokens"), std::string::npos)
       << run.errors;
+}
+
+TEST(EmbedCommand, follows_the_settings_of_sentence_transformers) {
+  const TemporaryFolder folder;
+  const std::string model = folder / "model";
+  std::filesystem::copy(model_folders().encoder(), model);
+  const auto vector = [&](const std::string& text) {
+    return output_of({"embed", model, "--text", text});
+  };
+  const std::string mean = vector("a house");
+  EXPECT_EQ(run_program({"embed", model, "--text", "a a a a a a a a a a a"}).code, 3);
+  std::filesystem::create_directories(model + "/1_Pooling");
+  folder.put("model/1_Pooling/config.json", R"({"pooling_mode_cls_token":true})");
+  EXPECT_NE(vector("a house"), mean);
+  folder.put("model/1_Pooling/config.json", R"({"pooling_mode_mean_tokens":true})");
+  EXPECT_EQ(vector("a house"), mean);
+  // [CLS] a house [SEP], whatever follows.
+  folder.put("model/sentence_bert_config.json", R"({"max_seq_length":4,"do_lower_case":true})");
+  EXPECT_EQ(vector("a house . small a a a a a a a a"), mean);
+  EXPECT_EQ(vector("A House"), mean);
+  folder.put("model/1_Pooling/config.json", R"({"pooling_mode_max_tokens":true})");
+  expect_one_line(run_program({"embed", model, "--text", "a"}), 3, "pooling_mode): is max_tokens");
 }
 
 TEST(EmbedCommand, gives_vectors_of_length_one) {

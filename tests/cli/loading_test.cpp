@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <chrono>
 #include <filesystem>
 
 #include "headlight/base/base.h"
+#include "headlight/models/models.h"
 #include "headlight/text/text.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/cli/arrays.h"
@@ -141,6 +143,43 @@ TEST_F(Loading, results_beyond_memory_are_refused_before_they_are_computed) {
   EXPECT_LT(run.peak_bytes, 2 * kSmall + own_peak());
 }
 
+TEST_F(Loading, a_pass_beyond_memory_is_refused_before_it_is_computed) {
+  models::Gpt gpt({.block_size = 8, .vocab_size = 200'000, .n_layer = 1, .n_head = 2, .n_embd = 8});
+  gpt.draw(1);
+  std::filesystem::create_directories(folder_ / "wide");
+  models::save_model(base::real_files(), folder_ / "wide", gpt);
+  const std::string ids = sparse("ids.npy", npy_start("<i8", "(125000, 8)"), 8'000'000);
+  const auto start = std::chrono::steady_clock::now();
+  const ProgramRun run =
+      run_program({"forward", folder_ / "wide", "--ids", ids, "--logits", folder_ / "logits.npy"});
+  expect_one_line(run, 4, "forward (" + ids + "): needs 745");  // GiB
+  EXPECT_LT(run.peak_bytes, kSmall + own_peak());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  // What is longer than the context is told so, however large.
+  const std::string wide = sparse("wide.npy", npy_start("<i8", "(1, 1000000)"), 8'000'000);
+  expect_one_line(run_program({"forward", folder_ / "wide", "--ids", wide}), 3, "1000000");
+}
+
+TEST_F(Loading, an_array_of_rank_3_is_not_computed_for_a_csv_file) {
+  const std::string query = write_numbers(folder_ / "q3.npy", {2, 3, 4});
+  const ProgramRun run = run_program({"attend", "--query", query, "--out", folder_ / "o.csv"});
+  expect_one_line(
+      run, 3,
+      "array (" + folder_ / "o.csv" +
+          "): a .csv file has rows and columns, rank 2, and the array has rank 3; .npy, "
+          ".safetensors and .json hold any");
+  EXPECT_EQ(attend({"--out", folder_ / "o.csv"}).code, 0);
+  const std::string ids = folder_.put("ids.json", "[[1, 2], [3, 4]]");
+  expect_one_line(run_program({"forward", model_folders().bare_gpt(), "--ids", ids, "--logits",
+                               folder_ / "l.csv"}),
+                  3, "the array has rank 3");
+  const std::string one = folder_.put("one.json", "[1, 2]");
+  EXPECT_EQ(run_program({"forward", model_folders().bare_gpt(), "--ids", one, "--logits",
+                         folder_ / "l.csv"})
+                .code,
+            0);
+}
+
 TEST_F(Loading, tensors_that_are_no_part_of_the_module_are_refused_by_name) {
   const Tensor norm = Tensor::zeros(DType::f32, {4});
   expect_one_line(attend({"--weights", module({{"q_norm.weight", norm}})}), 3,
@@ -253,7 +292,7 @@ TEST_F(Loading, a_run_whose_settings_were_damaged_is_bad_input) {
     return run_program({"train", "--out", folder_ / "run", "--resume"});
   };
   expect_one_line(resumed(R"("data":")" + text + "\"", R"("data":"")"), 3, "--data: is missing");
-  expect_one_line(resumed(R"("task":"lm")", R"("task":"")"), 3, "--task: is missing");
+  expect_one_line(resumed(R"("task":"lm")", R"("task":"")"), 3, "run.json (task): is empty");
   expect_one_line(resumed(R"("encoding":"")", R"("encoding":"none")"), 3, "is unknown");
   expect_one_line(resumed(R"("n_head":2)", R"("n_head":"x")"), 3, "n_head");
   expect_one_line(resumed(settings, "{"), 3, "run.json");

@@ -66,7 +66,7 @@ TEST_F(Outputs, of_an_encoder_are_vectors_of_length_one) {
   autograd::Context context = inference_context();
   std::vector<Ids> sentences;
   for (uint64_t i = 0; i < 6; ++i) sentences.push_back(random_list(1 + (5 * i) % 11, 19, i));
-  const auto vectors = sentence_vectors(context, encoder, sentences, 24);
+  const auto vectors = sentence_vectors(context, encoder, sentences, {.batch_tokens = 24});
   for (size_t i = 0; i < sentences.size(); ++i) {
     EXPECT_EQ(vectors[i], sentence_vectors(context, encoder, {sentences[i]})[0]);
     double squares = 0;

@@ -1,5 +1,6 @@
 // Folders as people have them: what is told of those that are no model, settings beside the
 // configuration, and that nothing large is read before names and sizes are right.
+#include <cerrno>
 #include <filesystem>
 
 #include "tests/models/support.h"
@@ -171,6 +172,40 @@ struct CountingFiles : base::FileSystem {
   int weights_ = -1;
   int64_t bytes = 0;
 };
+
+// A machine with so much memory left.
+struct LittleMemory : base::FileSystem {
+  explicit LittleMemory(std::string path) : meminfo(std::move(path)) {}
+  int open(const std::string& path, int flags, unsigned permissions) override {
+    if (path.starts_with("/sys/fs/cgroup")) return -ENOENT;
+    return FileSystem::open(path == "/proc/meminfo" ? meminfo : path, flags, permissions);
+  }
+  std::string meminfo;
+};
+
+TEST_F(FoundFolder, needs_room_for_the_weights_and_for_their_packed_copy) {
+  Gpt wide({.block_size = 8, .vocab_size = 30'000, .n_layer = 1, .n_head = 2, .n_embd = 16});
+  fill(wide, 2);
+  save_model(base::real_files(), folder_.path(), wide);
+  int64_t kib = 0;
+  for (const nn::ParameterHandle& parameter : wide.parameters()) {
+    kib += parameter->shape().elements() * 4;
+  }
+  kib /= 1024;
+  const auto loaded_with = [&](int64_t free) {
+    LittleMemory files(folder_.put("meminfo", "MemAvailable: " + std::to_string(free) + " kB\n"));
+    try {
+      load_model(files, folder_.path());
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.kind(), base::ErrorKind::out_of_memory);
+      return false;
+    }
+    return true;
+  };
+  EXPECT_TRUE(loaded_with(2 * kib + 100));
+  EXPECT_FALSE(loaded_with(2 * kib - 100));
+  EXPECT_FALSE(loaded_with(kib + 100)) << "for one of them is not enough";
+}
 
 TEST_F(FoundFolder, that_does_not_fit_is_refused_from_headers_alone) {
   nn::StateDict state = model_.state();

@@ -156,6 +156,28 @@ TEST_F(ModelTest, bert_with_segments_and_padding_is_bert_alone) {
   EXPECT_TRUE(same_bits(part(both), alone));
 }
 
+TEST_F(ModelTest, sentence_vectors_of_the_first_token_are_its_row_of_length_one) {
+  Bert model(small_bert());
+  fill(model, 1);
+  Context context = inference_context();
+  const Value output = model.forward(context, {.ids = random_ids({2, 4}, 19, 4)});
+  const Tensor vectors =
+      model.sentence_vectors(context, output, integers({2}, {4, 2}), Pooling::first);
+  const std::vector<float> rows = floats(output.data());
+  for (size_t b = 0; b < 2; ++b) {
+    const float* row = rows.data() + b * 4 * 24;
+    double square = 0;
+    for (size_t c = 0; c < 24; ++c) square += static_cast<double>(row[c]) * row[c];
+    for (size_t c = 0; c < 24; ++c) {
+      EXPECT_NEAR(vectors.data<float>()[b * 24 + c], row[c] / std::sqrt(square), 1e-6);
+    }
+  }
+  expect_has(error_of([&] {
+               model.sentence_vectors(context, output, integers({2}, {4, 0}), Pooling::first);
+             }),
+             "sequence 1 is empty");
+}
+
 TEST_F(ModelTest, sentence_vectors_are_means_over_what_counts_of_length_one) {
   Bert model(small_bert());
   fill(model, 1);

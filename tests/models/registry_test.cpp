@@ -1,5 +1,7 @@
 // What the registry lists, what models say they can do, models made from a request, and an
 // architecture that only this file knows, read by the same code as all others.
+#include <algorithm>
+
 #include "tests/models/support.h"
 
 namespace headlight::models {
@@ -291,6 +293,20 @@ TEST(FreshModel, that_cannot_be_is_refused_by_name_and_with_the_numbers) {
   expect_has(error("bert", request), "bert (n_layer): is 0, at least 1 is needed");
   request.n_encoder_layer = request.n_decoder_layer = 1;
   EXPECT_EQ(error("headlight-seq2seq", request), "");
+}
+
+// What the docs say is read and written is what is read and written.
+TEST(RegistryTest, has_the_types_that_the_docs_list) {
+  const std::string docs = base::read_all(
+      *base::open_input(base::real_files(), HEADLIGHT_SOURCE_DIR "/docs/how-to/models.md"),
+      1 << 20);
+  const size_t begin = docs.find("| `model_type` |");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string table = docs.substr(begin, docs.find("\n\n", begin) - begin);
+  for (const std::string_view type : known_architectures().types()) {
+    EXPECT_NE(table.find("\n| `" + std::string(type) + "` |"), std::string::npos) << type;
+  }
+  EXPECT_EQ(std::ranges::count(table, '\n'), std::ssize(known_architectures().types()) + 1);
 }
 
 }  // namespace

@@ -95,6 +95,25 @@ TEST(Sizes, of_a_file_cut_and_fill_where_it_is_asked_for) {
   EXPECT_EQ(streamed, tokenizer.encode("a b a b a b", filled));
 }
 
+TEST(Sizes, that_are_asked_for_weigh_more_than_those_of_the_file) {
+  const std::string members =
+      R"("post_processor":{"type":"BertProcessing","sep":["c",3],"cls":["?",0]},)"
+      R"("truncation":{"direction":"Left","max_length":4,"strategy":"LongestFirst","stride":0},)";
+  const Tokenizer cut = from_json(lower_words("", members));
+  const Tokenizer whole = from_json(lower_words(""));
+  const EncodeOptions three{.sizing = Sizing::cut, .longest = 3};
+  EXPECT_EQ(whole.encode("a b a b", three), (Ids{1, 2, 1}));
+  EXPECT_EQ(cut.encode("b a a b", three), (Ids{1, 1, 2})) << "from the side that the file says";
+  EXPECT_EQ(cut.encode("a b a b a", {.framed = true, .sizing = Sizing::cut, .longest = 5}),
+            (Ids{0, 1, 2, 1, 3}));
+  EXPECT_EQ(whole.encode("a b a b", {.longest = 3}), (Ids{1, 2, 1, 2})) << "nothing is to be cut";
+  Ids streamed;
+  whole.encode("a b a b", three, [&](std::span<const int64_t> ids) {
+    streamed.insert(streamed.end(), ids.begin(), ids.end());
+  });
+  EXPECT_EQ(streamed, (Ids{1, 2, 1}));
+}
+
 TEST(Sizes, that_no_text_can_have_are_refused) {
   const std::pair<const char*, const char*> cases[] = {
       {R"("truncation":{"strategy":"LongestFirst"},)", "\"max_length\" is missing"},
@@ -205,6 +224,15 @@ TEST(BertNormalizer, follows_the_configuration_of_a_bert_tokenizer) {
             ids(R"({"tokenizer_class":"BertTokenizer","do_lower_case":false})"));
   EXPECT_EQ(ids(R"({"tokenizer_class":"BertTokenizer"})"),
             ids(R"({"tokenizer_class":"PreTrainedTokenizerFast","do_lower_case":false})"));
+}
+
+// As `tokenizers` does; U+0378 is assigned to nothing, U+E000 is private, U+200B has no width.
+TEST(BertNormalizer, keeps_what_is_unassigned_and_drops_what_cannot_be_seen) {
+  const Tokenizer tokenizer = from_json(
+      R"({"normalizer":{"type":"BertNormalizer"},"pre_tokenizer":{"type":"BertPreTokenizer"},)"
+      R"("model":{"type":"WordLevel","unk_token":"?","vocab":{"?":0,"ab":1,"a\u0378b":2}}})");
+  EXPECT_EQ(tokenizer.encode("a\u0378b"), (Ids{2}));
+  EXPECT_EQ(tokenizer.encode("a\u200bb a\ue000b a\u0001b"), (Ids{1, 1, 1}));
 }
 
 TEST(TokenizerJson, of_sentence_piece_is_told_by_its_name) {

@@ -154,4 +154,23 @@ void Progress::when_signalled(std::string what) {
   ticking_->what_when_signalled = std::move(what);
 }
 
+BlockProgress::BlockProgress(const Session& session, std::string what)
+    : session_(session),
+      what_(std::move(what)),
+      is_over_all_(isatty(STDIN_FILENO) != 1 && isatty(STDOUT_FILENO) != 1) {
+  if (is_over_all_) progress_.emplace(session_, what_);
+}
+
+void BlockProgress::begin_block() {
+  if (!is_over_all_) progress_.emplace(session_, what_);
+}
+
+void BlockProgress::reached(double share) {
+  if (!is_over_all_) progress_->reached(share);
+}
+
+void BlockProgress::end_block() {
+  if (!is_over_all_) progress_.reset();
+}
+
 }  // namespace headlight::cli

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,6 +54,23 @@ class Progress {
  private:
   struct Ticking;
   std::unique_ptr<Ticking> ticking_;  // none where nothing is told
+};
+
+// Work in blocks, whose results are printed in between: told within each block, or over all of them
+// where what is read and printed goes past the terminal.
+class BlockProgress {
+ public:
+  BlockProgress(const Session& session, std::string what);
+
+  void begin_block();
+  void reached(double share);  // of the block
+  void end_block();
+
+ private:
+  const Session& session_;
+  std::string what_;
+  bool is_over_all_;
+  std::optional<Progress> progress_;
 };
 
 }  // namespace headlight::cli
