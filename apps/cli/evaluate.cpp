@@ -61,28 +61,20 @@ std::string fact_label(const narrate::Catalogue& catalogue, const std::string& n
 // the exam.
 std::string forms_text(const narrate::Catalogue& catalogue, const io::Json::Array& forms) {
   constexpr std::string_view kParts[] = {"held_out", "six_digits", "tried", "below_10000"};
-  constexpr int64_t kNameColumns = 20, kPartColumns = 15;
-  const auto line = [](std::string text) {
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text + "\n";
-  };
-  std::string header = narrate::padded("", kNameColumns);
+  std::vector<std::vector<std::string>> lines(1, {""});
   for (const std::string_view part : kParts)
-    header += narrate::padded(catalogue.text("evaluate.part." + std::string(part)), kPartColumns);
-  std::string text = "\n" + line(header);
+    lines[0].push_back(catalogue.text("evaluate.part." + std::string(part)));
   for (const io::Json& form : forms) {
-    std::string row = narrate::padded(
-        *form.find("language")->text() + " " + *form.find("form")->text(), kNameColumns);
+    auto& line = lines.emplace_back();
+    line.push_back(*form.find("language")->text() + " " + *form.find("form")->text());
     for (const std::string_view part : kParts) {
       const io::Json* count = form.find(part);
-      row += narrate::padded(count == nullptr ? ""
-                                              : io::json_text(*count->find("right")) + "/" +
-                                                    io::json_text(*count->find("cases")),
-                             kPartColumns);
+      line.push_back(count == nullptr ? ""
+                                      : io::json_text(*count->find("right")) + "/" +
+                                            io::json_text(*count->find("cases")));
     }
-    text += line(row);
   }
-  return text;
+  return "\n" + narrate::table_of_numbers(lines, columns_of_table());
 }
 
 std::string evaluation_text(const narrate::Catalogue& catalogue, const io::Json::Object& facts) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "headlight/narrate/text_layout.h"
 
@@ -14,6 +15,16 @@ using base::ErrorKind;
 
 constexpr std::string_view kBetween = " = ";
 constexpr std::string_view kGoesOn = "  ";
+
+// What stands for "name", or for "name|ending"; nothing where no value is given.
+std::optional<std::string> filled_in(std::string_view inside,
+                                     const std::vector<Placeholder>& values) {
+  const size_t bar = inside.find('|');
+  const auto value = std::ranges::find(values, inside.substr(0, bar), &Placeholder::first);
+  if (value == values.end()) return std::nullopt;
+  if (bar == std::string_view::npos) return value->second;
+  return value->second == "1" ? "" : std::string(inside.substr(bar + 1));
+}
 
 }  // namespace
 
@@ -57,14 +68,8 @@ std::string Catalogue::text(std::string_view key, const std::vector<Placeholder>
     const size_t close = pattern.find('}', open);
     filled.append(pattern, at, open - at);
     if (close == std::string::npos) return filled.append(pattern, open);
-    const std::string_view name = std::string_view(pattern).substr(open + 1, close - open - 1);
-    const auto value = std::find_if(values.begin(), values.end(),
-                                    [&](const Placeholder& one) { return one.first == name; });
-    if (value != values.end()) {
-      filled += value->second;
-    } else {
-      filled.append(pattern, open, close + 1 - open);
-    }
+    const std::string_view inside = std::string_view(pattern).substr(open + 1, close - open - 1);
+    filled += filled_in(inside, values).value_or(pattern.substr(open, close + 1 - open));
     at = close + 1;
   }
   return filled;

@@ -42,8 +42,8 @@ class Catalogue {
 
   std::string_view language() const noexcept { return language_; }
   bool has(std::string_view key) const { return texts_.find(key) != texts_.end(); }
-  // With {placeholders} filled in; those not given stay as they are. An unknown key is our own
-  // mistake: Error(failed).
+  // With {placeholders} filled in; those not given stay as they are. "{count} step{count|s}" has
+  // the ending unless the count is 1. An unknown key is our own mistake: Error(failed).
   std::string text(std::string_view key, const std::vector<Placeholder>& values = {}) const;
   const std::map<std::string, std::string, std::less<>>& texts() const noexcept { return texts_; }
 

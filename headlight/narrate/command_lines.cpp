@@ -123,8 +123,8 @@ std::string time_text(double seconds) {
 
 std::string progress_line(const Catalogue& catalogue, const std::string& what,
                           std::optional<double> share, double seconds, int64_t width) {
-  // Too early to tell how long it will take.
-  constexpr double kLeastShare = 0.01;
+  // Earlier than this one cannot tell how long it will take.
+  constexpr double kLeastShare = 0.001;
   std::vector<LinePart> parts = {{visible(what) + " …", 1}};
   if (share && *share >= kLeastShare) {
     parts.push_back({percent_text(catalogue, std::floor(*share * 100), 0)});

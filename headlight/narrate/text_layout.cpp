@@ -234,25 +234,4 @@ std::string bold(const TextStyle& style, const std::string& text) {
   return style.colors ? "\033[1m" + text + "\033[0m" : text;
 }
 
-std::string table_text(std::vector<std::vector<std::string>> lines, int64_t width) {
-  std::vector<int64_t> widths;
-  for (std::vector<std::string>& line : lines) {
-    widths.resize(std::max(widths.size(), line.size()));
-    for (size_t i = 0; i < line.size(); ++i) {
-      line[i] = visible(line[i]);
-      widths[i] = std::max(widths[i], text::columns(line[i]));
-    }
-  }
-  std::string text;
-  for (const std::vector<std::string>& line : lines) {
-    std::string shown;
-    for (size_t i = 0; i < line.size(); ++i) {
-      shown += "  " + (i + 1 < line.size() ? padded(line[i], widths[i]) : line[i]);
-    }
-    shown.erase(shown.find_last_not_of(' ') + 1);
-    text += cut_to(shown, width) + "\n";
-  }
-  return text;
-}
-
 }  // namespace headlight::narrate

@@ -46,5 +46,9 @@ std::string bold(const TextStyle& style, const std::string& text);
 // Columns of one width each, two blanks between them, lines ended; the first line is the heading.
 // Cells are made visible.
 std::string table_text(std::vector<std::vector<std::string>> lines, int64_t width);
+// A name and numbers in each line, the numbers set right; the first line is the heading. A name
+// that has no room beside its numbers stands above them; where the numbers alone are too wide, each
+// stands below its name with what its column is called.
+std::string table_of_numbers(const std::vector<std::vector<std::string>>& lines, int64_t width);
 
 }  // namespace headlight::narrate

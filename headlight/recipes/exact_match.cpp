@@ -8,11 +8,13 @@
 namespace headlight::recipes {
 namespace {
 
+// `progress`: told the share of these pairs that is done.
 ExamCount count_right(autograd::Context& context, const models::Model& model,
-                      const data::PairSet& pairs) {
+                      const data::PairSet& pairs, std::function<void(double share)> progress) {
   std::vector<std::vector<int64_t>> sources;
   for (int64_t i = 0; i < pairs.size(); ++i) sources.push_back(pairs.source(i));
-  const auto outputs = infer::greedy_outputs(context, model, sources);
+  const auto outputs =
+      infer::greedy_outputs(context, model, sources, {.progress = std::move(progress)});
   ExamCount count{.cases = pairs.size()};
   for (int64_t i = 0; i < pairs.size(); ++i)
     count.right += outputs[static_cast<size_t>(i)].ids == pairs.target(i);
@@ -59,14 +61,16 @@ ExactMatch exact_match(base::ThreadPool& threads, const models::Model& model,
   std::vector<std::pair<std::string, ExamCount>> kinds;
   const std::vector<data::ExamPart> exam = exam_of(task, options.scope);
   const int64_t asked = cases_of(exam);
-  int64_t done = 0;
+  double done = 0;
   for (const data::ExamPart& part : exam) {
     for (const data::TaskCases& cases : part.forms) {
       if (cases.pairs.size() == 0) continue;
-      const ExamCount count = count_right(context, model, cases.pairs);
-      done += count.cases;
-      if (options.progress)
-        options.progress(static_cast<double>(done) / static_cast<double>(asked));
+      const ExamCount count = count_right(context, model, cases.pairs, [&](double share) {
+        if (!options.progress) return;
+        const double answered = done + share * static_cast<double>(cases.pairs.size());
+        options.progress(answered / static_cast<double>(asked));
+      });
+      done += static_cast<double>(count.cases);
       if (!cases.form.empty())
         form_of(result.forms, cases, task.tokenizer()).parts.emplace_back(part.name, count);
       if (&part != &exam.front()) continue;

@@ -21,9 +21,24 @@ const Catalogue& english() { return Catalogue::of("en"); }
 std::multiset<std::string> placeholders(const std::string& text) {
   std::multiset<std::string> names;
   for (size_t open = text.find('{'); open != std::string::npos; open = text.find('{', open + 1)) {
-    names.insert(text.substr(open, text.find('}', open) - open));
+    const std::string name = text.substr(open, text.find('}', open) - open);
+    if (name.find('|') == std::string::npos) names.insert(name);  // endings are the language's own
   }
   return names;
+}
+
+// As it reads where every number in it is 1.
+std::string with_ones(const Catalogue& catalogue, const std::string& key) {
+  static const std::vector<std::string> kNames = [] {
+    std::set<std::string> names;
+    for (const auto& [_, text] : english().texts()) {
+      for (const std::string& name : placeholders(text)) names.insert(name.substr(1));
+    }
+    return std::vector<std::string>(names.begin(), names.end());
+  }();
+  std::vector<narrate::Placeholder> ones;
+  for (const std::string& name : kNames) ones.emplace_back(name, "1");
+  return catalogue.text(key, ones);
 }
 
 // The rest of the texts by key, in one language; terms and formulas are looked at elsewhere.
@@ -150,6 +165,35 @@ TEST(Catalogue, fills_in_placeholders_and_leaves_the_others) {
   EXPECT_EQ(made.text("a", {{"x", "1"}}), "1 and {y} go on");
   EXPECT_EQ(made.text("a", {{"x", "{y}"}, {"y", "2"}}), "{y} and 2 go on");
   EXPECT_THROW(made.text("b"), base::Error);
+}
+
+TEST(Catalogue, ends_words_by_the_number_before_them) {
+  const Catalogue made("en", {"a = {x} step{x|s} of {y} head{y|s}{z|es}\n"});
+  EXPECT_EQ(made.text("a", {{"x", "1"}, {"y", "2"}}), "1 step of 2 heads{z|es}");
+  EXPECT_EQ(made.text("a", {{"x", "0"}, {"y", "1"}, {"z", "1.0 K"}}), "0 steps of 1 heades");
+}
+
+// "1 steps". What is left out of more is in the plural, and what is never 1.
+TEST(Catalogue, counts_one_of_everything_in_the_singular) {
+  const std::set<std::string> plural = {
+      "message.left_out",         "message.left_out.rows",
+      "message.left_out.columns", "message.left_out_matrices",
+      "message.too_many",
+      "command.train.epochs",  // with a decimal: 1.0
+      "lesson.nanogpt.9.text",    "lesson.transformer.prediction.flattened"};
+  const std::set<std::string> others = {"is", "was", "has", "as", "s"};  // verbs; seconds
+  for (const auto& [key, text] : english().texts()) {
+    if (plural.contains(key) || text.find('{') == std::string::npos) continue;
+    const std::vector<std::string> words = parts_of(with_ones(english(), key), ' ');
+    for (size_t i = 1; i < words.size(); ++i) {
+      if (words[i - 1] != "1") continue;
+      const std::string& noun = words[i] == "new" && i + 1 < words.size() ? words[i + 1] : words[i];
+      const std::string bare = noun.substr(0, noun.find_first_of(".,;:"));
+      const bool is_rate = bare.ends_with("/s");
+      EXPECT_TRUE(!bare.ends_with('s') || is_rate || others.contains(bare))
+          << key << ": 1 " << noun;
+    }
+  }
 }
 
 TEST(Catalogue, refuses_what_is_no_list_of_texts) {

@@ -174,6 +174,11 @@ TEST(Progress, tells_how_far_and_how_long) {
   }
 }
 
+TEST(Progress, of_long_work_tells_early_how_long_it_will_take) {
+  const std::string line = progress_line(english_lines(), "Evaluating", 0.002, 2, 79);
+  EXPECT_TRUE(shows(line, "0%") && shows(line, "16:38 left")) << line;
+}
+
 TEST(ACommand, is_broken_so_that_it_can_still_be_copied) {
   EXPECT_EQ(wrapped_command("headlight train --data x", 80, "  "), "  headlight train --data x\n");
   EXPECT_EQ(wrapped_command(R"(headlight explain --text "When you play the game" --train)", 40),

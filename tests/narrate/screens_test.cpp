@@ -72,6 +72,16 @@ TEST_F(Screens, have_one_decimal_sign_each) {
   }
 }
 
+TEST_F(Screens, have_no_place_that_is_not_filled_in) {
+  const std::regex unfilled(R"(\{[a-z_]+(\|[a-z]+)?\})");
+  for (const std::string_view language : languages()) {
+    for (const std::string& screen : screens(std::string(language))) {
+      std::smatch found;
+      EXPECT_FALSE(std::regex_search(screen, found, unfilled)) << language << ": " << found.str();
+    }
+  }
+}
+
 TEST_F(Screens, name_no_two_steps_alike) {
   for (const std::string_view language : languages()) {
     const std::string step = Catalogue::of(language).text("lesson.step", {{"step", "12"}}) + ":";

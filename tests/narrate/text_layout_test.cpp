@@ -47,6 +47,32 @@ TEST(TextLayout, aligns_tables_and_cuts_them_at_the_width) {
   EXPECT_LE(widest(table_text({{"Word", "a rather long text"}}, 12)), 12);
 }
 
+std::string without_blanks(std::string text) {
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+  return text;
+}
+
+TEST(ATableOfNumbers, fits_every_width_and_loses_nothing) {
+  const std::vector<std::vector<std::string>> lines = {
+      {"work", "median ms", "best ms", "GFLOP/s", "of limit"},
+      {"matmul-1x2x3", "1.234", "1.200", "345.6", "93.1 %"},
+      {"attention-forward-backward-causal-8x1024x768x12", "1234.567", "1200.001", "89.0", "7.5 %"},
+      {"decode-gpt2", "45.678", "45.001", "", "88.8 % read"}};
+  for (int64_t width = 20; width <= 120; ++width) {
+    const std::string table = table_of_numbers(lines, width);
+    EXPECT_LE(widest(table), width) << table;
+    for (const std::vector<std::string>& line : lines) {
+      if (&line == lines.data()) continue;
+      for (const std::string& cell : line) {
+        EXPECT_NE(without_blanks(table).find(without_blanks(cell)), std::string::npos) << table;
+      }
+    }
+  }
+  EXPECT_EQ(table_of_numbers({{"a", "x"}, {"bbb", "12"}}, 80), "a     x\nbbb  12\n");
+  EXPECT_EQ(table_of_numbers({{"a", "x"}, {"bbbbbb", "12"}}, 8), "a      x\nbbbbbb\n      12\n");
+  EXPECT_EQ(table_of_numbers({{"", "one"}, {"bb", "123456"}}, 6), "bb\n  one:\n  123456\n");
+}
+
 TEST(DrawMatrix, takes_fewer_digits_then_fewer_columns) {
   const Tensor matrix = Tensor::of({2, 3}, {0.12345F, -1, 2, 3, 4, 5});
   EXPECT_NE(draw_matrix({.width = 80}, matrix, {}).text.find("0.1235"), std::string::npos);

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
-#include <iterator>
 
 #include "apps/cli/bench/work.h"
 #include "apps/cli/program/arguments.h"
@@ -13,7 +12,6 @@
 #include "apps/cli/program/terminal.h"
 #include "headlight/io/io.h"
 #include "headlight/recipes/recipes.h"
-#include "headlight/text/text.h"
 
 namespace headlight::cli {
 namespace {
@@ -176,37 +174,43 @@ std::string cpu_model() {
   return "unknown";
 }
 
+// A label and what belongs to it, below each other where there are several lines of it.
+std::string labelled(const std::string& label, const std::string& text, int64_t width) {
+  constexpr size_t kLabelColumns = 9;
+  const std::string lines = narrate::wrapped(text, width, std::string(kLabelColumns, ' '));
+  return narrate::padded(label, kLabelColumns) +
+         lines.substr(std::min(kLabelColumns, lines.size()));
+}
+
 std::string bench_text(const narrate::Catalogue& catalogue, const Limits& limits,
                        const std::vector<Measured>& all, int threads) {
+  const int64_t width = columns_of_table();
   const auto number = [&](double value, int digits) {
     return narrate::with_decimal(fixed_text(value, digits), catalogue.decimal());
   };
-  std::string table = narrate::padded(catalogue.text("bench.machine"), 9) + cpu_model() + ", " +
-                      catalogue.text("bench.threads", {{"count", std::to_string(threads)}}) + ", " +
-                      kernels::simd_target() + ", headlight " HEADLIGHT_VERSION "\n";
-  table += narrate::padded(catalogue.text("bench.limit"), 9) +
-           catalogue.text("bench.limits", {{"operations", number(limits.operations / 1e9, 1)},
-                                           {"bytes", number(limits.bytes / 1e9, 1)}}) +
-           "\n";
-  if (all.empty()) return table;
-  const auto add_row = [&table](std::initializer_list<std::string> cells) {
-    table += narrate::padded(*cells.begin(), 48);
-    for (auto cell = std::next(cells.begin()); cell != cells.end(); ++cell) {
-      table += narrate::padded_before(*cell, std::max<int64_t>(11, text::columns(*cell) + 1));
-    }
-    table += '\n';
-  };
-  table += '\n';
-  add_row({catalogue.text("bench.work"), catalogue.text("bench.median"),
-           catalogue.text("bench.best"), "GFLOP/s", catalogue.text("bench.of_limit")});
+  const std::string text =
+      labelled(catalogue.text("bench.machine"),
+               cpu_model() + ", " +
+                   catalogue.text("bench.threads", {{"count", std::to_string(threads)}}) + ", " +
+                   kernels::simd_target() + ", headlight " HEADLIGHT_VERSION,
+               width) +
+      labelled(catalogue.text("bench.limit"),
+               catalogue.text("bench.limits", {{"operations", number(limits.operations / 1e9, 1)},
+                                               {"bytes", number(limits.bytes / 1e9, 1)}}),
+               width);
+  if (all.empty()) return text;
+  std::vector<std::vector<std::string>> lines = {
+      {catalogue.text("bench.work"), catalogue.text("bench.median"), catalogue.text("bench.best"),
+       "GFLOP/s", catalogue.text("bench.of_limit")}};
   for (const Measured& measured : all) {
     const char* share = measured.work.bytes > 0 ? "bench.share_of_read" : "bench.share";
-    add_row({measured.name, number(measured.median() * 1e3, 3), number(measured.best() * 1e3, 3),
-             number(measured.rate() / 1e9, 1),
-             catalogue.text(
-                 share, {{"share", number(100 * measured.share(measured.median(), limits), 1)}})});
+    lines.push_back(
+        {measured.name, number(measured.median() * 1e3, 3), number(measured.best() * 1e3, 3),
+         number(measured.rate() / 1e9, 1),
+         catalogue.text(share,
+                        {{"share", number(100 * measured.share(measured.median(), limits), 1)}})});
   }
-  return table;
+  return text + "\n" + narrate::table_of_numbers(lines, width);
 }
 
 io::Json document(const Limits& limits, const std::vector<Measured>& all, int threads) {

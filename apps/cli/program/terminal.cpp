@@ -85,6 +85,11 @@ void check_page_has_file(const Arguments& arguments, const std::string& file) {
                         narrate::shell_quoted(file));
 }
 
+int64_t columns_of_table() {
+  constexpr int64_t kAnyWidth = 1 << 20;
+  return isatty(STDOUT_FILENO) == 1 ? columns_of(STDOUT_FILENO) : kAnyWidth;
+}
+
 std::string chosen_language(const Arguments& arguments) {
   if (const auto asked = arguments.text("lang")) return *asked;
   for (const char* variable : {"LC_ALL", "LC_MESSAGES", "LANG"}) {

@@ -20,6 +20,8 @@ narrate::TextStyle style_of_document(const Arguments& arguments);
 std::string document_format(const Arguments& arguments, std::span<const std::string_view> formats);
 // Error(usage) for a page that would go to a terminal; `file` is a name to write it to.
 void check_page_has_file(const Arguments& arguments, const std::string& file);
+// How wide a table may be: as the terminal is, and as it likes where programs read it.
+int64_t columns_of_table();
 
 // Columns of the terminal behind standard error, asked anew each time, since it may be resized; 80
 // where it does not say.

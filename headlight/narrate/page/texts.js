@@ -63,9 +63,12 @@ function retell() {
 
 function has(key) { return key in data.texts[state.lang]; }
 
-// The text of a key in the chosen language, with {name} filled in; and the same where it is shown.
+// The text of a key in the chosen language, with {name} filled in, and {name|s} for all but one; and the same where it is shown.
 function wordsOf(key, values) {
-  return (data.texts[state.lang][key] ?? data.texts.en[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => values?.[name] ?? whole);
+  return (data.texts[state.lang][key] ?? data.texts.en[key] ?? key).replace(/\{(\w+)(?:\|(\w+))?\}/g, (whole, name, ending) => {
+    if (values?.[name] === undefined) return whole;
+    return ending === undefined ? values[name] : String(values[name]) === "1" ? "" : ending;
+  });
 }
 function text(key, values) { return told(() => wordsOf(key, values)); }
 
