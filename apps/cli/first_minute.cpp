@@ -82,7 +82,8 @@ void run_first_minute(Session& session) {
   session.output.allow_colors();
   base::ThreadPool threads(session.threads);
   narrate::FirstMinuteOptions options{.language = chosen_language(session.arguments),
-                                      .style = style_of_output()};
+                                      .style = style_of_output(),
+                                      .program = program_name()};
   if (session.arguments.has("seed")) options.seed = session.seed;
   narrate::FirstMinute minute(threads, options, [&](std::string_view text) {
     session.output.write(text);

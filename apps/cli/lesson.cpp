@@ -9,6 +9,7 @@
 #include "apps/cli/program/interruption.h"
 #include "apps/cli/program/places.h"
 #include "apps/cli/program/program.h"
+#include "apps/cli/program/progress.h"
 #include "apps/cli/program/terminal.h"
 #include "headlight/narrate/narrate.h"
 
@@ -231,9 +232,13 @@ void write_page_of(Session& session, const Lesson& lesson, const ToldLesson& tol
       .language = std::string(told.options.catalogue.language()),
       .seed = told.options.seed,
       .step = static_cast<int>(step.value_or(0)),
-      .exercise = session.arguments.has("exercise")};
+      .exercise = session.arguments.has("exercise"),
+      .program = program_name()};
+  std::optional<Progress> progress;
+  progress.emplace(session, command_text(session, "command.progress.computing"));
   write_document(session, told.options.catalogue, [&](base::Output& output) {
     narrate::write_lesson_page(output, told.options.threads, lesson, options);
+    progress.reset();
   });
 }
 
@@ -254,10 +259,16 @@ void run_lesson(Session& session) {
   check_outputs(session.files, arguments, {.inputs = {}, .outputs = {"out"}});
   base::ThreadPool threads(session.threads);
   const Catalogue& catalogue = Catalogue::of(arguments.text("lang").value_or(lesson.language));
-  ToldLesson told{lesson, lesson_format(session), {.catalogue = catalogue, .threads = threads}, {}};
+  ToldLesson told{lesson,
+                  lesson_format(session),
+                  {.catalogue = catalogue, .threads = threads, .program = program_name()},
+                  {}};
   if (arguments.has("seed")) told.options.seed = session.seed;
   if (told.format == LessonFormat::html) return write_page_of(session, lesson, told, wanted);
-  told.steps = lesson.steps(told.options);
+  {
+    const Progress progress(session, command_text(session, "command.progress.computing"));
+    told.steps = lesson.steps(told.options);
+  }
   if (wanted) check_step(session, told, *wanted);
   const narrate::TextStyle style = style_of_document(arguments);
   std::string document;

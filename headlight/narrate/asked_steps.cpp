@@ -9,19 +9,20 @@
 namespace headlight::narrate {
 namespace {
 
-Walk walk_of(const Explaining& work, const Explained& run) {
+Walk walk_of(const ExplainWork& work, const ExplainedRun& run) {
   return {.catalogue = work.catalogue,
           .trace = run.trace,
           .sentences = work.subject.sentences(),
           .vocabulary_size = work.subject.vocabulary_size(),
-          .says = run.says,
+          .continuation = run.continuation,
           .loss = run.loss,
           .with_numbers = work.request.format != ExplainFormat::json,
           .weight_is_asked = work.request.cell.has_value()};
 }
 
 // Which group of variants a step has, and how each compares.
-void add_variants_to(const Explaining& work, const Explained& run, Step asked, ShownStep& shown) {
+void add_variants_to(const ExplainWork& work, const ExplainedRun& run, Step asked,
+                     ShownStep& shown) {
   std::set<std::string> groups;
   for (const explain::Variant& variant : run.variants) {
     const std::string group = variant.key.substr(0, variant.key.find('.'));
@@ -55,7 +56,7 @@ void add_variants_to(const Explaining& work, const Explained& run, Step asked, S
 
 }  // namespace
 
-std::vector<ShownStep> named_steps(const Explaining& work, const Explained& run) {
+std::vector<ShownStep> named_steps(const ExplainWork& work, const ExplainedRun& run) {
   std::vector<ShownStep> steps;
   bool changed = false;
   for (const std::string& name : work.request.names) {
@@ -78,7 +79,7 @@ std::vector<ShownStep> named_steps(const Explaining& work, const Explained& run)
   return steps;
 }
 
-std::vector<ShownStep> asked_steps(const Explaining& work, const Explained& run) {
+std::vector<ShownStep> asked_steps(const ExplainWork& work, const ExplainedRun& run) {
   const Walk walk = walk_of(work, run);
   if (work.request.answers_cell()) {
     return {cell_step(walk, explain::explain_cell(run.trace, asked_cell(work, run)))};

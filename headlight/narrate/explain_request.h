@@ -36,6 +36,7 @@ struct ExplainRequest {
   bool train = false;                         // the worked model, which is shown before and after
 
   // What is told of it.
+  std::string program = "headlight";  // how it was started, for commands to type
   std::string language = "en";
   ExplainFormat format = ExplainFormat::text;
   TextStyle style = {};                 // of text
@@ -50,5 +51,9 @@ struct ExplainRequest {
   bool answers_cell() const { return cell && !backward; }
   bool shows(Step step) const { return names.empty() && (steps.empty() || steps.contains(step)); }
 };
+
+// The command that gives the same run again, so that more can be asked of it: `./run explain MODEL
+// --text "..." --train`. `written`: how many tokens the model may go on by itself.
+std::string explain_command(const ExplainRequest& request, int64_t written = 0);
 
 }  // namespace headlight::narrate

@@ -14,7 +14,7 @@ using base::Error;
 using base::ErrorKind;
 using explain::Trace;
 
-double loss_of(const Explaining& work) {
+double loss_of(const ExplainWork& work) {
   tensor::Arena arena;
   autograd::Context context{.threads = work.threads, .arena = arena};
   const models::Model& model = work.subject.model();
@@ -29,7 +29,7 @@ bool names_variant(const ExplainRequest& request) {
 }
 
 // Answers and files have the variants that are asked for; a walk tells of all. A page adds its own.
-std::vector<explain::Variant> wanted_variants(const Explaining& work, Trace& trace) {
+std::vector<explain::Variant> wanted_variants(const ExplainWork& work, Trace& trace) {
   const ExplainRequest& request = work.request;
   if (request.format == ExplainFormat::html) return {};
   const bool by_name = names_variant(request);
@@ -47,7 +47,7 @@ std::string option_text(const std::string& key) {
   return "--" + key.substr(0, dot) + " " + key.substr(dot + 1);
 }
 
-void check_layers(const Explaining& work) {
+void check_layers(const ExplainWork& work) {
   const int64_t count = model_layer_count(work.subject.model());
   for (const int64_t layer : work.request.layers) {
     if (layer < count) continue;
@@ -56,17 +56,8 @@ void check_layers(const Explaining& work) {
   }
 }
 
-// On a page that has no target there is a continuation to walk, as long as its tables stay small.
-int64_t tokens_written(const Explaining& work) {
-  constexpr int64_t kAfterSource = 23;  // with <start>, as many rows as a table has at most
-  constexpr int64_t kAfterPrompt = 8;
-  if (work.request.continues) return *work.request.continues;
-  if (work.request.format != ExplainFormat::html) return 0;
-  return work.subject.model().capabilities().translates ? kAfterSource : kAfterPrompt;
-}
-
 // A page shows learning without being asked where that costs little.
-bool walks_back(const Explaining& work, const Trace& trace) {
+bool walks_back(const ExplainWork& work, const Trace& trace) {
   if (work.request.backward) return true;
   const models::Model& model = work.subject.model();
   if (work.request.format != ExplainFormat::html || !work.request.layers.empty()) return false;
@@ -83,7 +74,17 @@ int64_t model_layer_count(const models::Model& model) {
   return static_cast<int64_t>(layers->blocks().size());
 }
 
-std::set<int64_t> layers_traced(const Explaining& work) {
+int64_t tokens_written(const ExplainWork& work) {
+  constexpr int64_t kAfterSource = 23;  // with <start>, as many rows as a table has at most
+  constexpr int64_t kAfterPrompt = 8;
+  const models::Capabilities can = work.subject.model().capabilities();
+  if (work.subject.given.target || !(can.translates || can.continues_prompt)) return 0;
+  if (work.request.continues) return *work.request.continues;
+  if (work.request.format != ExplainFormat::html) return 0;
+  return can.translates ? kAfterSource : kAfterPrompt;
+}
+
+std::set<int64_t> layers_traced(const ExplainWork& work) {
   constexpr int64_t kReadable = 2;
   if (!work.request.layers.empty()) return work.request.layers;
   const bool for_people = work.request.format == ExplainFormat::text && !work.request.cell &&
@@ -94,7 +95,7 @@ std::set<int64_t> layers_traced(const Explaining& work) {
 }
 
 // What a walk or a file holds at once. A page and JSON take one after the other.
-void check_shown_memory(const Explaining& work, const Trace& trace) {
+void check_shown_memory(const ExplainWork& work, const Trace& trace) {
   const bool holds_all = work.request.format == ExplainFormat::text ||
                          work.request.format == ExplainFormat::safetensors;
   if (work.request.answers_cell() || !holds_all) return;
@@ -114,16 +115,16 @@ void check_shown_memory(const Explaining& work, const Trace& trace) {
                      "; --layers takes fewer layers");
 }
 
-Explained explain_run(Explaining& work, const recipes::WorkedTraining* training) {
+ExplainedRun explain_run(ExplainWork& work, const recipes::WorkedTraining* training) {
   const models::Model& model = work.subject.model();
   check_layers(work);
   if (const int64_t most = tokens_written(work); most > 0) {
     work.subject.write_on(work.threads, most);
   }
-  Explained run{explain::trace_model(work.threads, model, work.subject.input,
-                                     {.layers = layers_traced(work)}),
-                {},
-                {}};
+  ExplainedRun run{explain::trace_model(work.threads, model, work.subject.input,
+                                        {.layers = layers_traced(work)}),
+                   {},
+                   {}};
   run.variants = wanted_variants(work, run.trace);
   check_shown_memory(work, run.trace);
   // A page shows the heads around the cell that it opens at.
@@ -133,7 +134,7 @@ Explained explain_run(Explaining& work, const recipes::WorkedTraining* training)
     run.heads = heads_of(run.trace);
   }
   if (work.request.answers_cell()) return run;
-  run.says = work.subject.says(work.threads);
+  run.continuation = work.subject.continuation(work.threads);
   if (work.subject.input.batch.targets.defined() && model.has_logits()) run.loss = loss_of(work);
   if (walks_back(work, run.trace)) {
     const std::optional<std::string> weight =
@@ -143,7 +144,7 @@ Explained explain_run(Explaining& work, const recipes::WorkedTraining* training)
   return run;
 }
 
-std::vector<std::string> asked_forms(const Explaining& work, const Explained& run,
+std::vector<std::string> asked_forms(const ExplainWork& work, const ExplainedRun& run,
                                      const std::string& tensor) {
   std::vector<std::string> forms;
   for (const std::string& key : work.request.variants) {
@@ -153,7 +154,7 @@ std::vector<std::string> asked_forms(const Explaining& work, const Explained& ru
   return forms;
 }
 
-void refuse_unchanged(const Explaining& work, const Explained& run, const std::string& tensor) {
+void refuse_unchanged(const ExplainWork& work, const ExplainedRun& run, const std::string& tensor) {
   std::vector<std::string> changed;
   std::string options;
   for (const explain::Variant& variant : run.variants) {
@@ -173,7 +174,7 @@ void refuse_unchanged(const Explaining& work, const Explained& run, const std::s
                   std::string(near.value_or(names.front())));
 }
 
-explain::CellReference asked_cell(const Explaining& work, const Explained& run) {
+explain::CellReference asked_cell(const ExplainWork& work, const ExplainedRun& run) {
   explain::CellReference cell = explain::parse_cell(run.trace, *work.request.cell);
   const std::vector<std::string> forms = asked_forms(work, run, cell.name);
   if (forms.size() > 1) {

@@ -20,7 +20,7 @@ bool shows_use(const ExplainRequest& request, const Trace& trace, const std::str
 }
 
 // What a file holds: all, or what is asked for.
-std::vector<io::NamedTensor> file_tensors(const Explaining& work, const Explained& run) {
+std::vector<io::NamedTensor> file_tensors(const ExplainWork& work, const ExplainedRun& run) {
   const ExplainRequest& request = work.request;
   std::vector<io::NamedTensor> tensors;
   if (request.answers_cell()) {
@@ -61,7 +61,7 @@ std::string place_on_page(const ExplainRequest& request, const Trace& trace) {
                                : "at=step-" + std::to_string(number_of(*request.steps.begin()));
 }
 
-std::string introduction(const Explaining& work) {
+std::string introduction(const ExplainWork& work) {
   const Catalogue& catalogue = work.catalogue;
   const int64_t width = work.request.style.width;
   const recipes::WorkedModelOptions& worked = work.request.worked;
@@ -88,7 +88,7 @@ std::string introduction(const Explaining& work) {
   return text + "\n";
 }
 
-std::string text_of(const Explaining& work, const Explained& run) {
+std::string text_of(const ExplainWork& work, const ExplainedRun& run) {
   std::string text;
   int before = 0;
   for (const ShownStep& step : asked_steps(work, run)) {
@@ -138,7 +138,7 @@ io::Json with_values(const Trace& trace) {
   return document;
 }
 
-io::Json json_of(const Explaining& work, const Explained& run) {
+io::Json json_of(const ExplainWork& work, const ExplainedRun& run) {
   if (work.request.answers_cell()) {
     return explain::cell_json(run.trace, explain::explain_cell(run.trace, asked_cell(work, run)));
   }
@@ -150,7 +150,7 @@ io::Json json_of(const Explaining& work, const Explained& run) {
       {"model", work.subject.worked ? io::Json("worked") : io::Json(work.subject.name)},
       {"text", work.subject.text},
       {"target", work.subject.target ? io::Json(*work.subject.target) : io::Json()},
-      {"says", run.says ? io::Json(*run.says) : io::Json()},
+      {"says", run.continuation ? io::Json(*run.continuation) : io::Json()},
       {"loss", run.loss ? io::Json(*run.loss) : io::Json()},
       {"steps", steps_json(asked_steps(work, run), 0)},
       {"trace", with_values(run.trace)},
@@ -188,7 +188,7 @@ Explanation::Explanation(base::ThreadPool& threads, base::FileSystem& files,
   if (request.format == ExplainFormat::json) add_training(training, std::move(before));
 }
 
-void Explanation::add(Explained run, const std::string& heading,
+void Explanation::add(ExplainedRun run, const std::string& heading,
                       const recipes::WorkedTraining* training) {
   switch (work_.request.format) {
     case ExplainFormat::text:
@@ -202,11 +202,12 @@ void Explanation::add(Explained run, const std::string& heading,
     case ExplainFormat::html:
       page_.add(run.trace, work_.subject.model(),
                 {.key = heading,
-                 .continuation = run.says.value_or(""),
+                 .continuation = run.continuation.value_or(""),
                  .heads = std::move(run.heads),
                  .backward = run.backward ? &*run.backward : nullptr,
                  .weight_is_asked = work_.request.backward && work_.request.cell});
       page_.open_at(place_on_page(work_.request, run.trace));
+      page_.set_command(explain_command(work_.request, tokens_written(work_)));
       if (training != nullptr) page_.set_losses(training->losses);
       return;
     case ExplainFormat::safetensors:

@@ -28,10 +28,10 @@ class Explanation {
 
  private:
   // `heading`: a key of the catalogue, where there are several runs.
-  void add(Explained run, const std::string& heading, const recipes::WorkedTraining* training);
+  void add(ExplainedRun run, const std::string& heading, const recipes::WorkedTraining* training);
   void add_training(const recipes::WorkedTraining& training, io::Json before);
 
-  Explaining work_;
+  ExplainWork work_;
   Page page_;
   std::string text_;
   io::Json document_;

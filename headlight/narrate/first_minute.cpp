@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "headlight/narrate/command_lines.h"
+#include "headlight/narrate/explain_request.h"
 #include "headlight/narrate/walk.h"
 #include "headlight/text/text.h"
 
@@ -17,8 +18,13 @@ FirstMinute::FirstMinute(base::ThreadPool& threads, const FirstMinuteOptions& op
       style_(options.style),
       tell_(std::move(tell)),
       worked_(recipes::make_worked_model(recipes::default_sentences(), {.seed = options.seed})),
-      page_({.language = options.language, .text = pair().source, .sentences = worked_.sentences}) {
-}
+      page_({.language = options.language,
+             .text = pair().source,
+             .sentences = worked_.sentences,
+             .command = explain_command({.text = pair().source,
+                                         .worked = {.seed = options.seed},
+                                         .train = true,
+                                         .program = options.program})}) {}
 
 void FirstMinute::run() {
   say("first.intro");

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "headlight/narrate/catalogue.h"
 #include "headlight/narrate/page.h"
 #include "headlight/narrate/text_layout.h"
 
@@ -14,7 +15,8 @@ namespace headlight::narrate {
 struct FirstMinuteOptions {
   std::string language = "en";
   TextStyle style = {};
-  uint64_t seed = 1;  // as of explain; its heads come to tell words apart
+  uint64_t seed = 1;                  // as of explain; its heads come to tell words apart
+  std::string program = "headlight";  // how it was started, for commands to type
 };
 
 // Asks nothing, and takes a few seconds. Threads must last as long as it does.

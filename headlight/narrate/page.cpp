@@ -173,6 +173,7 @@ std::string Page::data() const {
                    {"vocabulary", Json::Array(vocabulary_.begin(), vocabulary_.begin() + listed)},
                    {"labels", std::move(labels)},
                    {"place", options_.place},
+                   {"command", options_.command},
                    {"losses", Json::Array(options_.losses.begin(), options_.losses.end())},
                    {"steps", page_steps()},
                    {"operations", explain::operations_json(content_.operations)},

@@ -20,6 +20,7 @@ struct PageOptions {
   std::set<std::string> variants = {};                // keys of those that are shown at once
   std::vector<double> losses = {};                    // of the training's steps
   std::string place = {};                             // to open at, as in the page's links
+  std::string command = {};                           // that shows the same run in a terminal
 };
 
 // What is to be said of a run besides its numbers.
@@ -41,6 +42,7 @@ class Page {
   void add(explain::Trace& trace, const models::Model& model, const PageRun& run = {});
   void set_losses(std::vector<double> losses) { options_.losses = std::move(losses); }
   void open_at(std::string place) { options_.place = std::move(place); }
+  void set_command(std::string command) { options_.command = std::move(command); }
 
   // Throws what the output throws.
   void write(base::Output& output) const;

@@ -32,9 +32,9 @@ bool starts_with_one(std::string_view key, std::initializer_list<std::string_vie
 
 // Lessons and what only a terminal says are not shown.
 bool is_in_walk(std::string_view key) {
-  constexpr std::array<std::string_view, 5> kMessages = {"message.absent", "message.text",
-                                                         "message.says", "message.before_training",
-                                                         "message.after_training"};
+  constexpr std::array<std::string_view, 6> kMessages = {
+      "message.absent",          "message.text",           "message.says",
+      "message.before_training", "message.after_training", "message.no_target"};
   if (key.starts_with("message.")) return std::ranges::find(kMessages, key) != kMessages.end();
   return !starts_with_one(key, {"lesson.", "first.", "exercise.", "mistake.", "train.", "evaluate.",
                                 "bench.", "info.", "command."}) &&

@@ -130,7 +130,7 @@ void Subject::name_ids() {
   if (given.target) target = text_of(*given.target);
 }
 
-std::optional<std::string> Subject::says(base::ThreadPool& threads) const {
+std::optional<std::string> Subject::continuation(base::ThreadPool& threads) const {
   if (input.written > 0) {
     const int64_t* ids = input.batch.ids.data<int64_t>() + input.batch.ids.elements();
     return text_of({ids - input.written, ids});

@@ -33,9 +33,9 @@ struct Subject {
   std::vector<recipes::SentencePair> sentences() const {
     return worked ? worked->sentences : std::vector<recipes::SentencePair>();
   }
-  // What it says by itself after the text; nothing for models that do not continue a source, unless
-  // that is among what is read.
-  std::optional<std::string> says(base::ThreadPool& threads) const;
+  // What it writes by itself after the text; nothing for models that do not continue a source,
+  // unless that is among what is read.
+  std::optional<std::string> continuation(base::ThreadPool& threads) const;
   // Lets the model, as it is now, go on by itself, at most so many tokens: these are read too, and
   // nothing is known to be right there.
   void write_on(base::ThreadPool& threads, int64_t most);

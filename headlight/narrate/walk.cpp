@@ -111,8 +111,8 @@ void add_prediction(const Walk& walk, ShownStep& step) {
         {{"token", marked_token(walk.trace.input().tokens[static_cast<size_t>(asked)])}}));
   }
   step.tables.push_back(std::move(table));
-  if (walk.says) {
-    step.afterwards.push_back(walk.catalogue.text("message.says", {{"words", *walk.says}}));
+  if (walk.continuation) {
+    step.afterwards.push_back(walk.catalogue.text("message.says", {{"words", *walk.continuation}}));
   }
 }
 

@@ -18,10 +18,10 @@ struct Walk {
   const explain::Trace& trace;
   std::vector<recipes::SentencePair> sentences = {};  // the data set, where it is known
   int64_t vocabulary_size = 0;
-  std::optional<std::string> says = {};  // what the model writes by itself
-  std::optional<double> loss = {};       // where the target is known
-  bool with_numbers = true;              // not only names and shapes of tensors
-  bool weight_is_asked = false;          // by its name, for the way back
+  std::optional<std::string> continuation = {};  // what the model writes by itself
+  std::optional<double> loss = {};               // where the target is known
+  bool with_numbers = true;                      // not only names and shapes of tensors
+  bool weight_is_asked = false;                  // by its name, for the way back
 };
 
 // Steps that the model does not have say so. Learning tells the loss; the way back is

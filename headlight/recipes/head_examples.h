@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "headlight/data/data.h"
 #include "headlight/heads/heads.h"
 #include "headlight/recipes/named_model.h"
 

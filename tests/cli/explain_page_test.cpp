@@ -185,6 +185,52 @@ TEST_F(ExplainPage, shows_training_before_and_after_and_the_way_back) {
   EXPECT_NE(runs[1].find("backward")->find("new_loss"), nullptr);
 }
 
+// The command on a page, as a shell reads it, gives the numbers of the page.
+TEST_F(ExplainPage, has_a_command_that_answers_for_its_cells) {
+  const auto expect_same = [&](const std::vector<std::string>& words, const std::string& cell) {
+    const ProgramRun run = run_program(words);
+    ASSERT_EQ(run.code, 0) << run.errors;
+    const Json data = data_of(run.output);
+    ASSERT_NE(data.find("command"), nullptr);
+    const std::string command = *data.find("command")->text();
+    ASSERT_TRUE(command.starts_with("headlight explain ")) << command;
+    const std::string typed = "'" + program_path() + "'" + command.substr(command.find(' ')) +
+                              " --cell '" + cell + "' --json > '" + (folder_ / "cell.json") + "'";
+    EXPECT_EQ(std::system(typed.c_str()), 0) << typed;
+    std::vector<std::string> direct = words;
+    direct.erase(direct.end() - 2, direct.end());  // the format
+    direct.insert(direct.end(), {"--cell", cell, "--json"});
+    if (words[1] == "stories") direct.insert(direct.end(), {"--continue", "8"});
+    EXPECT_EQ(folder_.get("cell.json"), run_program(direct).output) << typed;
+  };
+  expect_same(explain({"--width", "8", "--norm", "pre", "--format", "html"}), "logits[1,2]");
+  expect_same({"explain", "stories", "--text", "Anna has two\napples", "--format", "html"},
+              "probabilities[8,3]");
+}
+
+TEST_F(ExplainPage, of_a_large_model_says_how_to_see_what_is_left_out) {
+  if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
+  constexpr const char* kScript = R"(report(document.getElementById("step-14").innerText);)";
+  const auto told = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--format", "html"});
+    words.insert(words.begin(), {"explain", "numbers", "--text",
+                                 "one hundred and twenty-three thousand four hundred and five"});
+    const ProgramRun run = run_program(words, {.set = {"HEADLIGHT_STARTED_AS=./run"}});
+    EXPECT_EQ(run.code, 0) << run.errors;
+    return told_in_browser(folder_, run.output, kScript);
+  };
+  const std::string known = told({"--target", "123405"});
+  EXPECT_NE(known.find("./run explain numbers --text \"one hundred and twenty-three thousand four "
+                       "hundred and five\" --target 123405 --backward --only 14"),
+            std::string::npos)
+      << known;
+  const std::string unknown = told({});
+  EXPECT_NE(unknown.find("--target"), std::string::npos) << unknown;
+  for (const std::string& text : {known, unknown}) {
+    EXPECT_EQ(text.find("nothing to show"), std::string::npos) << text;
+  }
+}
+
 TEST_F(ExplainPage, is_not_ended_by_words_of_the_user) {
   const std::string text = "a </script><script>alert(1)</script> b";
   const ProgramRun run =

@@ -96,6 +96,31 @@ TEST(Commands, to_go_on_with_name_the_program_as_it_was_started) {
       << run.errors;
 }
 
+// A command on a page or in a lesson is one that can be typed.
+TEST(Pages, name_the_program_as_it_was_started) {
+  const Surroundings by_run{.set = {"HEADLIGHT_STARTED_AS=../run"}};
+  const std::string started = "\"command\":\"../run ";
+  const auto page = [&](Words words) {
+    const ProgramRun run = run_program(words + Words{"--format", "html"}, by_run);
+    EXPECT_EQ(run.code, 0) << run.errors;
+    return run.output;
+  };
+  EXPECT_NE(
+      page({"explain", "--text", "you win", "--target", "or die", "--heads", "3", "--seed", "5",
+            "--train"})
+          .find(started +
+                R"(explain --text \"you win\" --target \"or die\" --heads 3 --seed 5 --train")"),
+      std::string::npos);
+  EXPECT_NE(page({"lesson", "steps", "--seed", "4"}).find(started + "lesson steps --seed 4\""),
+            std::string::npos);
+  const TemporaryFolder folder;
+  run_program({}, {.set = {"HEADLIGHT_STARTED_AS=../run", "XDG_CACHE_HOME=" + folder.path()}});
+  EXPECT_NE(folder.get("headlight/walk.html").find(started + "explain --text"), std::string::npos);
+  const std::string lesson =
+      run_program({"lesson", "nanogpt", "--step", "12", "--lang", "en"}, by_run).output;
+  EXPECT_NE(lesson.find("../run attend --query x.npy"), std::string::npos) << lesson;
+}
+
 TEST(TheScript, tells_the_program_how_it_was_started) {
   const std::string script = base::read_all(
       *base::open_input(base::real_files(), std::string(HEADLIGHT_SOURCE_DIR) + "/run"), 1 << 20);

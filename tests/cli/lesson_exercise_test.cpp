@@ -105,6 +105,7 @@ TEST_F(LessonExercise, accepts_right_answers_and_names_wrong_ones_in_every_langu
       const ProgramRun run = asked(lesson, lines, {"--lang", language});
       EXPECT_EQ(run.code, 0) << run.errors;
       EXPECT_EQ(run.errors, "");
+      EXPECT_EQ(run.output.find('{'), std::string::npos) << run.output;
       expect_narrow(run.output);
       for (const std::string& text : named) {
         // Wrapped as it is, its first words stand on one line.

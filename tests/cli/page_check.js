@@ -235,6 +235,8 @@ function checkLanguages() {
     seen.add(document.querySelector("h1").textContent);
     const left = /\b(page|label|message|term|step|operation|cell|backward|variant|role|slip)\.[a-z_]+\.?\w*\b/.exec(walk.innerText.replace(/\bvariant\.\w+\.\w+\.(encoder|decoder)\.\S+/g, ""));
     expect(!left, `${lang}: ${left?.[0]}`);
+    const unfilled = /\{\w+(\|\w+)?\}/.exec(document.body.innerText);
+    expect(!unfilled, `${lang}: ${unfilled?.[0]}`);
     expect(document.querySelectorAll(".card[data-step]").length === 14, `${lang}: steps are missing`);
   }
   expect(seen.size === 4, "languages look the same");

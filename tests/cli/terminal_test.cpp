@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "headlight/narrate/narrate.h"
+#include "tests/cli/arrays.h"
 #include "tests/cli/model_folders.h"
 #include "tests/cli/train_runs.h"
 
@@ -185,6 +188,86 @@ TEST_P(AtATerminal, long_work_shows_progress_that_fits) {
   terminal.type("\x03");
   EXPECT_EQ(terminal.finish(), 130);
   EXPECT_FALSE(has_row(terminal, text("command.progress.evaluating")));
+}
+
+TEST_P(AtATerminal, an_exam_shows_how_much_is_done_and_how_long_the_rest_takes) {
+  const std::string left = text("command.progress.left");
+  Terminal terminal(Words{"evaluate", "numbers", "--task", "numbers", "--threads", "1"} + lang(),
+                    options());
+  ASSERT_TRUE(terminal.wait_for("%")) << terminal.screen().text();
+  const std::string time = left.substr(left.find('}') + 1);  // " left"; before or after the time
+  if (GetParam().columns >= 80 && !time.empty()) {
+    EXPECT_TRUE(terminal.wait_for(time)) << terminal.screen().text();
+  }
+  expect_fits(terminal);
+  terminal.type("\x03");
+  EXPECT_EQ(terminal.finish(), 130);
+}
+
+TEST_P(AtATerminal, tables_of_measurements_fit) {
+  Terminal terminal(
+      Words{"bench", "--quick", "--only", "attention-forward-backward-causal"} + lang(), options());
+  EXPECT_EQ(terminal.finish(), 0);
+  expect_fits(terminal);
+  EXPECT_TRUE(has_row(terminal, "GFLOP/s")) << terminal.screen().text();
+}
+
+// What takes longer than a second says so, whatever the command.
+TEST(LongWork, of_every_command_is_told) {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int i = 0; i < 200'000; ++i) lines += "one hundred forty-two\n";
+  const std::string text = folder.put("lines.txt", lines);
+  const std::string long_query = write_numbers(folder / "q.npy", {1, 40'000, 64});
+  std::string ids = "[";
+  for (int i = 0; i < 60'000; ++i) ids += std::string(i > 0 ? "," : "") + "[3,4,5,6,7,8,9,3,4,5,6]";
+  const std::string many = folder.put("ids.json", ids + "]");
+  struct Long {
+    Words words;
+    std::string input, told;
+  };
+  for (const Long& work : std::vector<Long>{
+           {{"attend", "--query", long_query, "--out", folder / "o.npy"}, "", "Computing"},
+           {{"forward", model_folders().bare_gpt(), "--ids", many, "--trace",
+             folder / "t.safetensors"},
+            "",
+            "Computing"},
+           {{"translate", "numbers"}, text, "Writing"},
+           {{"embed", model_folders().encoder()}, text, "Computing"}}) {
+    SCOPED_TRACE(work.words[0]);
+    Terminal terminal(work.words + Words{"--threads", "1"},
+                      {.input_path = work.input, .output_path = folder / "output"});
+    EXPECT_TRUE(terminal.wait_for(work.told)) << terminal.screen().text();
+    terminal.type("\x03");
+    terminal.finish();
+    EXPECT_FALSE(has_row(terminal, work.told)) << terminal.screen().text();
+  }
+}
+
+TEST(LongWork, of_a_lesson_is_told) {
+  const TemporaryFolder folder;
+  Terminal terminal({"lesson", "from-scratch", "--format", "html", "--out", folder / "l.html",
+                     "--lang", "en", "--threads", "1"},
+                    {.columns = 40});
+  ASSERT_TRUE(terminal.wait_for("Computing")) << terminal.screen().text();
+  EXPECT_EQ(terminal.finish(), 0);
+  EXPECT_FALSE(has_row(terminal, "Computing")) << terminal.screen().text();
+  EXPECT_TRUE(has_row(terminal, "Written: ")) << terminal.screen().text();
+}
+
+// "1 steps", in whatever is told by programs of one of everything.
+TEST(OneOfEach, is_told_in_the_singular) {
+  const TemporaryFolder folder;
+  Terminal limit({"generate", model_folders().gpt(), "--prompt", "a", "--max-new-tokens", "1"});
+  EXPECT_EQ(limit.finish(), 0);
+  const std::string train = run_program(small_copy(folder / "run", 1)).errors;
+  EXPECT_NE(train.find("\n1 step · "), std::string::npos) << train;
+  const std::regex plural("(^|[^0-9.,])1 (new )?[a-z]+s\\b");
+  for (const std::string& told :
+       {limit.screen().text(), train, run_program({"info", "thrones"}).output,
+        run_program({"bench", "--quick", "--only", "limits", "--threads", "1"}).output}) {
+    EXPECT_FALSE(std::regex_search(told, plural)) << told;
+  }
 }
 
 TEST(LongWork, that_is_done_takes_its_progress_away) {

@@ -154,6 +154,7 @@ ExplainOptions read_explain_options(const Session& session) {
   ExplainRequest& request = options.request;
   request.model = arguments.text("model");
   request.style = style_of_document(arguments);
+  request.program = program_name();
   read_input(arguments, request);
   request.language = chosen_language(arguments);
   request.format = format_of(session);

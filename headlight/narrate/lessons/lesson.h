@@ -15,6 +15,7 @@ struct LessonOptions {
   const Catalogue& catalogue;
   base::ThreadPool& threads;
   uint64_t seed = 1;
+  std::string program = "headlight";  // how it was started, for commands to type
   // What was computed already: the same for every language that the lesson is told in.
   std::shared_ptr<LessonRuns> runs = std::make_shared<LessonRuns>();
 };

@@ -112,6 +112,13 @@ Json exercise_json(const Exercise& exercise) {
                       {"mistakes", each_json(exercise.mistakes, mistake)}};
 }
 
+// That shows the same numbers in a terminal.
+std::string lesson_command(const Lesson& lesson, const LessonPageOptions& options) {
+  const std::string seed =
+      options.seed == LessonPageOptions().seed ? "" : " --seed " + std::to_string(options.seed);
+  return options.program + " lesson " + lesson.name + seed;
+}
+
 // The link at which the page opens.
 std::string place_of(const LessonPageOptions& options) {
   std::string place = options.exercise ? "exercise=1" : "";
@@ -130,8 +137,11 @@ void write_lesson_page(base::Output& output, base::ThreadPool& threads, const Le
   std::vector<ShownStep> steps;
   for (const std::string_view language : languages()) {
     const Catalogue& catalogue = Catalogue::of(language);
-    LessonOptions told{
-        .catalogue = catalogue, .threads = threads, .seed = options.seed, .runs = runs};
+    LessonOptions told{.catalogue = catalogue,
+                       .threads = threads,
+                       .seed = options.seed,
+                       .program = options.program,
+                       .runs = runs};
     steps = lesson.steps(told);
     words.emplace_back(std::string(language), words_json(catalogue, lesson, steps));
   }
@@ -155,7 +165,7 @@ void write_lesson_page(base::Output& output, base::ThreadPool& threads, const Le
                            {"asked", Json::Array()},
                            {"losses", Json::Array()},
                            {"steps", Json::Array()},
-                           {"command", "headlight lesson " + lesson.name},
+                           {"command", lesson_command(lesson, options)},
                            {"place", place_of(options)},
                            {"lesson", std::move(described)},
                            {"operations", explain::operations_json(content.operations)},

@@ -11,8 +11,9 @@ namespace headlight::narrate {
 struct LessonPageOptions {
   std::string language = "en";  // to begin with; the page has all of them
   uint64_t seed = 1;
-  int step = 0;           // to open at; 0: the beginning
-  bool exercise = false;  // opens with cells blank
+  int step = 0;                       // to open at; 0: the beginning
+  bool exercise = false;              // opens with cells blank
+  std::string program = "headlight";  // how it was started, for commands to type
 };
 
 // Runs the lesson once and tells it in every language. Of arrays too large for a page the first

@@ -132,7 +132,7 @@ ShownStep nanogpt_task(LessonOptions& options) {
   step.afterwards = {
       catalogue.text("lesson.nanogpt.12.check", {{"difference", catalogue.number(difference, 4)}}),
       catalogue.text("lesson.nanogpt.12.attend"),
-      "headlight attend --query x.npy --weights w.safetensors --heads 2 --causal"};
+      options.program + " attend --query x.npy --weights w.safetensors --heads 2 --causal"};
   step.numbers = {{"by_hand_difference", difference}};
   return step;
 }

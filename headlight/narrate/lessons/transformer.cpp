@@ -125,9 +125,9 @@ std::vector<ShownStep> transformer_lesson(LessonOptions& options) {
                           worked.tokenizer.encode("die").front());
   };
   const ClosestWords closest = brought_closest(trace.input().vocabulary, before, after);
-  learned.afterwards = {catalogue.text("first.random", {{"words", trained.says_before}}),
+  learned.afterwards = {catalogue.text("first.random", {{"words", trained.continuation_before}}),
                         trained_text(catalogue, training),
-                        catalogue.text("first.trained", {{"words", trained.says_after}})};
+                        catalogue.text("first.trained", {{"words", trained.continuation_after}})};
   learned.numbers = {
       {"loss_before", training.losses.front()}, {"loss_after", training.losses.back()},
       {"cosine_before", cosine(before)},        {"cosine_after", cosine(after)},

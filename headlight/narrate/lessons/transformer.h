@@ -38,8 +38,8 @@ struct TrainedTransformer {
   double gradient_norm = 0;  // of the first step
   double weight_before = 0;  // the first number of the first word
   double weight_after = 0;
-  std::string says_before = {};
-  std::string says_after = {};
+  std::string continuation_before = {};
+  std::string continuation_after = {};
   recipes::WorkedTraining training = {};
 };
 TrainedTransformer train_transformer(base::ThreadPool& threads, recipes::WorkedModel worked);

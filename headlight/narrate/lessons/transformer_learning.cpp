@@ -22,14 +22,14 @@ constexpr const char* kPapers[] = {
     "Touvron et al. (2023): LLaMA: Open and Efficient Foundation Language Models"};
 
 // <start> and the words so far, and the word that follows them.
-ShownTable spoken(const Catalogue& catalogue, const std::string& says) {
+ShownTable words_in_turn(const Catalogue& catalogue, const std::string& continuation) {
   ShownTable table{{{catalogue.text("label.has_read"), catalogue.text("label.says")}}};
   std::string read = "<start>";
-  for (const std::string_view word : text::words(says)) {
+  for (const std::string_view word : text::words(continuation)) {
     table.lines.push_back({read, std::string(word)});
     read += " " + std::string(word);
   }
-  if (!says.ends_with("…")) table.lines.push_back({read, "<end>"});
+  if (!continuation.ends_with("…")) table.lines.push_back({read, "<end>"});
   return table;
 }
 
@@ -64,16 +64,16 @@ double first_weight(const recipes::WorkedModel& worked) {
 TrainedTransformer train_transformer(base::ThreadPool& threads, recipes::WorkedModel worked) {
   TrainedTransformer trained{.worked = std::move(worked)};
   const recipes::WorkedModel& model = trained.worked;
-  const auto says = [&] {
+  const auto continuation = [&] {
     return recipes::continuation_of(threads, *model.model, model.tokenizer,
                                     model.sentences.front().source);
   };
-  trained.says_before = says();
+  trained.continuation_before = continuation();
   trained.gradient_norm = gradient_norm_of(threads, model);
   trained.weight_before = first_weight(model);
   trained.training = recipes::train_worked_model(threads, model);
   trained.weight_after = first_weight(model);
-  trained.says_after = says();
+  trained.continuation_after = continuation();
   return trained;
 }
 
@@ -102,7 +102,7 @@ void add_training_loop(const TransformerLesson& lesson, const TrainedTransformer
   for (const int64_t step : {int64_t{0}, training.steps / 4, training.steps / 2, training.steps}) {
     course.lines.push_back({std::to_string(step), number(losses[static_cast<size_t>(step)])});
   }
-  shown.tables = {course, spoken(catalogue, trained.says_after)};
+  shown.tables = {course, words_in_turn(catalogue, trained.continuation_after)};
   shown.numbers.insert(shown.numbers.end(), {{"gradient_norm", trained.gradient_norm},
                                              {"weight_before", trained.weight_before},
                                              {"weight_after", trained.weight_after}});

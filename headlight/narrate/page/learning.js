@@ -2,7 +2,7 @@
 function learning() {
   const walk = run().backward;
   const learned = data.losses.length > 0 ? [curve()] : [];
-  if (!walk) return learned;
+  if (!walk) return [...learned, ...howToWalkBack()];
   addGradients(walk);
   return [
     learned,
@@ -20,6 +20,13 @@ function learning() {
     element("p", { class: "text" }, text("backward.new_value", { value: number(walk.new_value, (x) => prose(x, 6)) })),
     element("p", { class: "text" }, element("b", {}, text("backward.new_loss", { before: number(walk.loss, (x) => prose(x, 5)), after: number(walk.new_loss, (x) => prose(x, 5)) }))),
   ];
+}
+
+// Where the page has no way back: what is missing, or the command that shows it.
+function howToWalkBack() {
+  if (isEncoder()) return [];
+  if (run().targets.every((id) => id < 0)) return [element("p", { class: "text" }, text("message.no_target"))];
+  return [element("p", { class: "left-out" }, text("page.no_backward"), element("br"), element("code", {}, `${data.command} --backward --only ${stepNumbers.learning}`))];
 }
 
 // The rules that were used on the way back, by the operations that they are for.

@@ -18,7 +18,7 @@ function matrix(tensor) {
 }
 
 function leftOut(tensor) {
-  return element("p", { class: "left-out" }, text("page.left_out"), element("br"), element("code", {}, `headlight explain --only ${tensor.name}`));
+  return element("p", { class: "left-out" }, text("page.left_out"), element("br"), element("code", {}, `${data.command} --only ${tensor.name}`));
 }
 
 function table(view) {

@@ -146,7 +146,7 @@ function factorButton(factor) {
 
 function missing(explanation) {
   return element("p", { class: "left-out" }, text("page.left_out"), element("br"),
-    element("code", {}, `${data.command ?? "headlight explain"} --cell '${cellText(explanation.cell)}'`));
+    element("code", {}, `${data.command} --cell '${cellText(explanation.cell)}'`));
 }
 
 function reasons(explanation) {
