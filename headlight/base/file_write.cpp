@@ -164,6 +164,23 @@ void write_file(FileSystem& files, const std::string& path, std::string_view byt
   write_file(files, path, [&](Output& output) { output.write(bytes); });
 }
 
+void write_directory(FileSystem& files, const std::string& path,
+                     const std::function<void(const std::string& temporary)>& fill) {
+  const std::string temporary = temporary_name(directory_of(path));
+  make_directories(files, temporary);
+  try {
+    fill(temporary);
+    check(files.rename(temporary, path), path);
+  } catch (...) {
+    std::vector<std::string> names;
+    files.list(temporary, names);
+    for (const std::string& name : names) files.remove(temporary + "/" + name);
+    files.remove(temporary);
+    throw;
+  }
+  sync_directory(files, directory_of(path));
+}
+
 bool is_temporary(std::string_view name) {
   return name.starts_with(kTemporaryStart) && name.ends_with(kTemporaryEnd);
 }
