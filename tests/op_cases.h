@@ -10,6 +10,7 @@
 #include "tests/op_cases/rms_norm.h"
 #include "tests/op_cases/rotate.h"
 #include "tests/op_cases/rows.h"
+#include "tests/op_cases/take_heads.h"
 
 namespace headlight::tests {
 
@@ -32,6 +33,7 @@ inline const std::vector<Op>& op_cases() {
       {"rotate", 150, draw_rotate},
       {"scale", 60, draw_scale},
       {"softmax", 100, draw_softmax},
+      {"take_heads", 60, draw_take_heads},
   };
   return ops;
 }

@@ -21,6 +21,7 @@
 #include "headlight/autograd/ops/rotate.h"
 #include "headlight/autograd/ops/scale.h"
 #include "headlight/autograd/ops/softmax.h"
+#include "headlight/autograd/ops/take_heads.h"
 #include "headlight/autograd/ops/view.h"
 #include "headlight/autograd/recording.h"
 #include "headlight/autograd/report.h"

@@ -5,6 +5,7 @@
 // see.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "headlight/kernels/execution.h"
@@ -13,13 +14,23 @@ namespace headlight::kernels {
 
 struct AttentionShape {
   int64_t batch = 0;
-  int64_t heads = 0;  // query heads
-  // heads % kv_heads == 0; query head h reads key/value head h / (heads / kv_heads).
-  int64_t kv_heads = 0;
+  int64_t heads = 0;        // query heads
+  int64_t kv_heads = 0;     // key/value heads, see kv_head()
   int64_t queries = 0;      // T
   int64_t keys = 0;         // S
   int64_t key_width = 0;    // D
   int64_t value_width = 0;  // E
+  // The key/value head of each query head, (heads,): from 0 on, ascending, none left out. Absent:
+  // kv_heads divides heads, and as many query heads read each.
+  const int64_t* kv_head_of = nullptr;
+
+  // The key/value head that query head h reads; its readers are first_reader(g) to first_reader(g +
+  // 1), without the last.
+  int64_t kv_head(int64_t h) const { return kv_head_of ? kv_head_of[h] : h / (heads / kv_heads); }
+  int64_t first_reader(int64_t g) const {
+    if (!kv_head_of) return g * (heads / kv_heads);
+    return std::lower_bound(kv_head_of, kv_head_of + heads, g) - kv_head_of;
+  }
 };
 
 // Which keys a query may see. Everything given must agree ("and").

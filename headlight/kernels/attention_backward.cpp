@@ -64,11 +64,10 @@ class Backward {
   }
 
  private:
-  int64_t group() const { return shape_.heads / shape_.kv_heads; }
-
   void key_value_head(int64_t b, int64_t g, const BackwardScratch& scratch) const {
     const KeyInterval needed = scores_.load_keys(b, g, scratch);
-    for (int64_t h = g * group(); h < (g + 1) * group(); ++h) query_head(b, h, needed, scratch);
+    for (int64_t h = shape_.first_reader(g); h < shape_.first_reader(g + 1); ++h)
+      query_head(b, h, needed, scratch);
   }
 
   // One query head against the keys its rows may see.
@@ -101,7 +100,7 @@ class Backward {
   void key_tile(const RowBlock& rows, int64_t tile, const BackwardScratch& scratch) const {
     const auto each_block = [&](const RowBlock& block) { tile_block(block, tile, scratch); };
     if (!gradients_.query.data) return for_blocks(rows, each_block);
-    const int64_t g = rows.h / group();
+    const int64_t g = shape_.kv_head(rows.h);
     const int64_t first = tile * kKeyTile, count = std::min(kKeyTile, shape_.keys - first);
     std::fill(scratch.d_keys, scratch.d_keys + kKeyTile * sizes_.key_padded, 0.0f);
     std::fill(scratch.d_values, scratch.d_values + kKeyTile * sizes_.value_padded, 0.0f);
@@ -230,7 +229,7 @@ class Backward {
 
   // The part that some rows of a head have in the gradient of the bias.
   void bias_rows(const RowBlock& rows, const BackwardScratch& scratch) const {
-    scores_.load_keys(rows.b, rows.h / group(), scratch);
+    scores_.load_keys(rows.b, shape_.kv_head(rows.h), scratch);
     scores_.load_positions(rows.b, rows.h, scratch);
     const int64_t live = live_queries(shape_, problem_.mask, rows.b);
     const int64_t end = std::min(live, rows.first + rows.count);

@@ -39,7 +39,6 @@ class Forward {
     tiles_ = round_up(shape_.keys, kKeyTile) / kKeyTile;
     blocks_ = round_up(shape_.queries, kQueryBlock) / kQueryBlock;
     value_padded_ = round_up(shape_.value_width, kLanes);
-    group_ = shape_.kv_heads > 0 ? shape_.heads / shape_.kv_heads : 0;
     // One row without element masks sees every key it reads, so its values can stay where they are.
     values_in_place_ = shape_.queries == 1 && value_padded_ == shape_.value_width &&
                        !problem.mask.bias && !problem.mask.keep && !problem.mask.forbid &&
@@ -72,8 +71,8 @@ class Forward {
           const int64_t block = blocks_ - 1 - index / (shape_.batch * shape_.heads);
           const int64_t head = index % (shape_.batch * shape_.heads);
           const int64_t b = head / shape_.heads, h = head % shape_.heads;
-          attend_block(b, h, block, packed_head(b, h, storage_of(b * shape_.kv_heads + h / group_)),
-                       worker);
+          const Storage storage = storage_of(b * shape_.kv_heads + shape_.kv_head(h));
+          attend_block(b, h, block, packed_head(b, h, storage), worker);
         });
   }
 
@@ -121,7 +120,7 @@ class Forward {
 
   PackedHead packed_head(int64_t b, int64_t h, const Storage& storage) const {
     const PackedKeys& packed = problem_.packed_keys;
-    const int64_t g = h / group_;
+    const int64_t g = shape_.kv_head(h);
     return {
         packed.data ? packed.data + b * packed.batch_stride + g * packed.head_stride : storage.keys,
         values_in_place_ ? problem_.value.row(b, g, 0) : storage.values, storage.finite};
@@ -131,7 +130,7 @@ class Forward {
   void attend_head(int64_t head, int worker) const {
     const int64_t b = head / shape_.kv_heads, g = head % shape_.kv_heads;
     for (int64_t tile = 0; tile < tiles_; ++tile) pack_tile(head, tile, storage_of(worker));
-    for (int64_t h = g * group_; h < (g + 1) * group_; ++h) {
+    for (int64_t h = shape_.first_reader(g); h < shape_.first_reader(g + 1); ++h) {
       const PackedHead packed = packed_head(b, h, storage_of(worker));
       for (int64_t block = 0; block < blocks_; ++block) attend_block(b, h, block, packed, worker);
     }
@@ -230,7 +229,6 @@ class Forward {
   std::vector<KeyInterval> needed_;  // per sequence: only what some row may see is packed
   int64_t tiles_ = 0;
   int64_t blocks_ = 0;
-  int64_t group_ = 0;  // query heads of a key/value head
   int64_t value_padded_ = 0;
   bool values_in_place_ = false;
   bool whole_heads_ = false;

@@ -37,7 +37,7 @@ class Scores {
     float* scores = group + kTileRows * problem_.shape.key_width;
     float* biases = scores + kTileRows * kKeyTile;
     const AttentionShape& shape = problem_.shape;
-    const int64_t g = request_.head / (shape.heads / shape.kv_heads);
+    const int64_t g = shape.kv_head(request_.head);
     const PackedKeys& keys = problem_.packed_keys;
     const float* tile_keys = packed;
     if (keys.data) {

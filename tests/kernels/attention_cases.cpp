@@ -142,6 +142,18 @@ kernels::PositionBias position_bias(const AttentionCase& c, const std::vector<fl
   return {bias.kind, positions.data(), bias.buckets, bias.bidirectional, bias.max_distance};
 }
 
+// Key/value heads with any number of readers, at least one each.
+std::vector<int64_t> uneven_readers(Draw& draw, const AttentionShape& s) {
+  std::vector<int64_t> kv_head_of;
+  for (int64_t h = 0; h < s.heads; ++h) {
+    const int64_t last = kv_head_of.empty() ? -1 : kv_head_of.back();
+    const int64_t unread = s.kv_heads - 1 - last;
+    const bool next = last < 0 || unread == s.heads - h || (unread > 0 && draw.chance(0.5));
+    kv_head_of.push_back(next ? last + 1 : last);
+  }
+  return kv_head_of;
+}
+
 }  // namespace
 
 AttentionCase AttentionCase::draw(uint64_t seed, const CaseLimits& limits) {
@@ -211,6 +223,10 @@ AttentionCase AttentionCase::draw(uint64_t seed, const CaseLimits& limits) {
   } else {
     draw_position_bias(draw, c);
   }
+  if (s.heads > s.kv_heads && draw.chance(0.4)) {
+    c.kv_head_of = std::make_shared<const std::vector<int64_t>>(uneven_readers(draw, s));
+    s.kv_head_of = c.kv_head_of->data();
+  }
   return c;
 }
 
@@ -254,7 +270,7 @@ std::string AttentionCase::text() const {
       << " gates " << gates.size() << " cap " << softcap << " scale " << scale << " dropout "
       << dropout_probability << " position bias " << static_cast<int>(position_bias.kind)
       << " buckets " << position_bias.buckets << (position_bias.bidirectional ? " both ways" : "")
-      << " to " << position_bias.max_distance;
+      << " to " << position_bias.max_distance << (kv_head_of ? " uneven readers" : "");
   return out.str();
 }
 
@@ -426,7 +442,7 @@ std::vector<float> run_cached(const AttentionCase& c) {
       }
       filled = std::max(filled, keys);
       kernels::AttentionProblem problem;
-      problem.shape = {1, s.heads, s.kv_heads, 1, keys, s.key_width, s.value_width};
+      problem.shape = {1, s.heads, s.kv_heads, 1, keys, s.key_width, s.value_width, s.kv_head_of};
       problem.query = query.view(), problem.value = value.view();
       problem.query.data = query.view().row(b, 0, i),
       problem.value.data = value.view().row(b, 0, 0);

@@ -24,6 +24,7 @@ struct CaseLimits {
 // Numbers are floats kept as doubles, so that kernel and reference see the same.
 struct AttentionCase {
   kernels::AttentionShape shape;
+  std::shared_ptr<const std::vector<int64_t>> kv_head_of;  // what the shape points to
   std::vector<double> query, key, value, d_output, gates, bias;
   std::vector<int64_t> past, valid_lens, query_lens;
   std::vector<uint8_t> keep, forbid;

@@ -133,6 +133,19 @@ inline OpCase draw_attention(Draw& draw) {
   draw_position_bias(draw, *drawn);
   drawn->options.heads = s.heads;
   drawn->options.kv_heads = s.kv_heads;
+  if (s.heads > s.kv_heads && draw.chance()) {  // all that are too many read the last
+    std::vector<int64_t> readers, numbers, kv_numbers;
+    for (int64_t h = 0; h < s.heads; ++h) readers.push_back(std::min(h, s.kv_heads - 1));
+    for (int64_t h = 0; h < s.heads; ++h) numbers.push_back(2 * h);
+    for (int64_t g = 0; g < s.kv_heads; ++g) kv_numbers.push_back(g);
+    drawn->pruned = {.original = 2 * s.heads,
+                     .numbers = tensor::Tensor::of({s.heads}, numbers),
+                     .kv_original = s.kv_heads,
+                     .kv_numbers = tensor::Tensor::of({s.kv_heads}, kv_numbers),
+                     .kv_head_of = tensor::Tensor::of({s.heads}, readers)};
+    drawn->options.pruned = &drawn->pruned;
+    s.kv_head_of = drawn->pruned.kv_head_of.data<int64_t>();
+  }
   if (draw.chance(0.3)) drawn->options.scale = static_cast<float>(draw.uniform(-1, 1));
   if (draw.chance(0.3)) drawn->options.softcap = static_cast<float>(draw.uniform(0.5, 3));
 

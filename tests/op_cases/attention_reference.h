@@ -16,6 +16,7 @@ struct AttentionDraw {
   kernels::AttentionShape shape;
   bool split = false;  // rank 4, (B, H, T, D), instead of rank 3, (B, T, H*D)
   autograd::AttentionOptions options;
+  autograd::PrunedHeads pruned;  // what the options may point to
   tensor::Shape bias_shape;      // rank 0: none
   tensor::Shape gate_shape;      // rank 0: none
   tensor::Shape position_shape;  // rank 0: none

@@ -58,12 +58,47 @@ void check_query(std::string_view operation, const Tensor& query, const Attentio
   }
 }
 
-void check_groups(std::string_view operation, int64_t heads, int64_t kv_heads) {
-  if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0) {
+// A number for each head, ascending.
+void check_numbers_of_heads(std::string_view operation, std::string_view input, const Tensor& x,
+                            int64_t heads) {
+  check_type(operation, input, x, tensor::DType::i64);
+  if (x.shape() != Shape{heads} || !x.is_contiguous()) {
+    refuse(operation, input,
+           "shape is " + x.shape().text() + ", " + Shape{heads}.text() + " is needed");
+  }
+}
+
+// From 0 on, ascending, none left out.
+void check_readers(std::string_view operation, const Tensor& kv_head_of, int64_t heads,
+                   int64_t kv_heads) {
+  check_numbers_of_heads(operation, "kv_head_of", kv_head_of, heads);
+  const int64_t* of = kv_head_of.data<int64_t>();
+  bool fits = heads > 0 && of[0] == 0 && of[heads - 1] == kv_heads - 1;
+  for (int64_t h = 1; fits && h < heads; ++h) fits = of[h] == of[h - 1] || of[h] == of[h - 1] + 1;
+  if (fits) return;
+  refuse(operation, "kv_head_of",
+         "each of " + std::to_string(kv_heads) +
+             " key/value heads must have a reader, in ascending order");
+}
+
+// Who reads which key/value head, and what heads are called.
+void set_groups(std::string_view operation, AttentionInputs& inputs,
+                const AttentionOptions& options) {
+  const int64_t heads = inputs.shape.heads;
+  const int64_t kv_heads = inputs.shape.kv_heads;
+  if (options.pruned != nullptr) inputs.pruned = *options.pruned;
+  const PrunedHeads& pruned = inputs.pruned;
+  if (pruned.kv_head_of.defined()) {
+    check_readers(operation, pruned.kv_head_of, heads, kv_heads);
+    inputs.shape.kv_head_of = pruned.kv_head_of.data<int64_t>();
+  } else if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0) {
     refuse(operation, "kv_heads",
            std::to_string(heads) + " heads cannot share " + std::to_string(kv_heads) +
                " key/value heads evenly");
   }
+  if (options.pruned == nullptr) return;
+  check_numbers_of_heads(operation, "pruned", pruned.numbers, heads);
+  check_numbers_of_heads(operation, "pruned", pruned.kv_numbers, kv_heads);
 }
 
 void check_equal(std::string_view operation, std::string_view input, const char* what, int64_t size,
@@ -127,7 +162,7 @@ AttentionInputs checked_attention(std::string_view operation, const Tensor& quer
   s.heads = head_count(operation, "query", query, options.heads, 1);
   s.kv_heads = head_count(operation, "key", key, options.kv_heads, 0);
   if (s.kv_heads == 0 && key.rank() == 3) s.kv_heads = s.heads;
-  check_groups(operation, s.heads, s.kv_heads);
+  set_groups(operation, inputs, options);
   if (value.rank() == 4) {
     check_equal(operation, "value", "the number of heads", value.size(1), "the key", s.kv_heads);
   }
@@ -155,7 +190,7 @@ AttentionInputs checked_attention(std::string_view operation, const Tensor& quer
   kernels::AttentionShape& s = inputs.shape;
   s.heads = head_count(operation, "query", query, options.heads, 1);
   s.kv_heads = head_count(operation, "values", cache.values, options.kv_heads, 0);
-  check_groups(operation, s.heads, s.kv_heads);
+  set_groups(operation, inputs, options);
   s.batch = query.size(0);
   check_equal(operation, "values", "the batch", cache.values.size(0), "the query", s.batch);
   s.queries = query.size(query.rank() - 2);

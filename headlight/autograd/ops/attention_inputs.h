@@ -9,7 +9,8 @@ namespace headlight::autograd {
 
 // What a problem of the kernels points to. `key` and `value` may be absent while a cache is used.
 struct AttentionInputs {
-  kernels::AttentionShape shape;
+  kernels::AttentionShape shape;  // points to pruned.kv_head_of
+  PrunedHeads pruned;             // original is 0: nothing was
   tensor::Tensor query, key, value;
   kernels::PackedKeys packed_keys;
   float scale = 1;

@@ -24,7 +24,7 @@ class AttentionReport {
   // All heads (`head` < 0) with names under `prefix`, or one of them without the head axis.
   void deliver(std::string_view prefix, int64_t head) {
     const kernels::AttentionShape& s = inputs_.shape;
-    const int64_t kv_head = head < 0 ? head : head / (s.heads / s.kv_heads);
+    const int64_t kv_head = head < 0 ? head : s.kv_head(head);
     show_heads(prefix, "query", inputs_.query, s.heads, head);
     show_key(prefix, kv_head);
     show_value(prefix, kv_head);
@@ -150,7 +150,7 @@ class AttentionReport {
     const int64_t heads = head < 0 ? s.heads : 1;
     const int64_t per_head = rows.count * s.keys;
     for (int64_t i = 0; i < s.batch * heads; ++i) {
-      const int64_t kv_head = (head < 0 ? i % heads : head) / (s.heads / s.kv_heads);
+      const int64_t kv_head = s.kv_head(head < 0 ? i % heads : head);
       kernels::weigh_values({rows.count, s.keys, s.value_width},
                             weights.data<float>() + i * per_head, values.row(i / heads, kv_head, 0),
                             values.row_stride,
@@ -172,7 +172,9 @@ void observe_attention(Context& context, std::string_view place, const Attention
   AttentionReport report(context, inputs, results, scores);
   report.deliver(place, -1);
   for (int64_t head = 0; head < inputs.shape.heads; ++head) {
-    report.deliver(place_name(place, "head." + std::to_string(head)), head);
+    const int64_t number =
+        inputs.pruned.original > 0 ? inputs.pruned.numbers.data<int64_t>()[head] : head;
+    report.deliver(place_name(place, "head." + std::to_string(number)), head);
   }
 }
 

@@ -96,6 +96,13 @@ Report attention_report(const char* operation, const AttentionInputs& inputs,
   add_input(made, "gates", call.gates);
   add_input(made, "score_weights", call.score_weights);
   if (results.ungated.defined()) made.outputs.push_back({"ungated", Value::leaf(results.ungated)});
+  if (inputs.pruned.original > 0) {
+    made.attributes.push_back({"original_heads", inputs.pruned.original});
+    made.attributes.push_back({"original_kv_heads", inputs.pruned.kv_original});
+    add_input(made, "head_numbers", inputs.pruned.numbers);
+    add_input(made, "kv_head_numbers", inputs.pruned.kv_numbers);
+    add_input(made, "kv_head_of", inputs.pruned.kv_head_of);
+  }
   made.inside = std::make_shared<AttentionInside>(inputs, results, call.scores);
   return made;
 }

@@ -84,10 +84,9 @@ Score<T> finish_score(const AttentionInputs<T>& in, T raw, int64_t b, int64_t h,
 // Places of rows in the contiguous arrays.
 struct AttentionIndex {
   const AttentionShape& s;
-  int64_t group(int64_t h) const { return h / (s.heads / s.kv_heads); }
   int64_t row(int64_t b, int64_t h, int64_t i) const { return (b * s.heads + h) * s.queries + i; }
   int64_t key_row(int64_t b, int64_t h, int64_t j) const {
-    return (b * s.kv_heads + group(h)) * s.keys + j;
+    return (b * s.kv_heads + s.kv_head(h)) * s.keys + j;
   }
 };
 
