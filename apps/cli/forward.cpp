@@ -57,7 +57,7 @@ struct ForwardOptions {
   std::optional<std::string> grads;
   std::optional<std::string> trace;
   std::set<std::string> only;
-  std::vector<recipes::HeadName> heads_off;
+  std::vector<heads::HeadName> heads_off;
 
   // Where nothing else is asked for, logits are what the command is for.
   bool prints_logits() const { return !logits && !targets && !trace; }
@@ -72,6 +72,7 @@ struct ForwardResult {
   tensor::Tensor logits;      // where asked for; with the ids' rank and V more
   std::optional<float> loss;  // with targets
   std::vector<io::NamedTensor> trace;
+  io::Metadata trace_notes;  // of a pruned model: which heads the axes of heads are
   std::vector<io::NamedTensor> gradients;
 };
 
@@ -169,9 +170,24 @@ ForwardInputs read_forward_inputs(base::FileSystem& files, const ForwardOptions&
   return inputs;
 }
 
+// Of names of one head, that the model has it.
+void check_heads_of(const std::set<std::string>& only, const models::Model& model) {
+  for (const std::string& name : only) {
+    if (const auto head = heads::head_of_tensor(name)) heads::find_head(model, *head, "--only");
+  }
+}
+
+io::Metadata notes_on(const models::Model& model) {
+  const io::Json config = model.config();
+  const io::Json* heads = config.find("headlight_heads");
+  if (heads == nullptr) return {};
+  return {{"headlight_heads", io::json_text(*heads)}};
+}
+
 ForwardResult run_forward(base::ThreadPool& threads, const ForwardOptions& options,
                           const ForwardInputs& inputs, models::Model& model) {
-  recipes::HeadsOff heads_off(options.heads_off, model, "--heads-off");
+  heads::HeadsOff heads_off(options.heads_off, model, "--heads-off");
+  check_heads_of(options.only, model);
   tensor::Arena arena;
   autograd::Tape tape;
   NamedTrace trace(options.only);
@@ -194,6 +210,7 @@ ForwardResult run_forward(base::ThreadPool& threads, const ForwardOptions& optio
   if (options.trace) {
     trace.check_all_seen();
     result.trace = trace.tensors();
+    result.trace_notes = notes_on(model);
   }
   if (options.targets) {
     const Value loss = model.loss(context, output, inputs.batch.targets, 0);
@@ -209,7 +226,9 @@ ForwardResult run_forward(base::ThreadPool& threads, const ForwardOptions& optio
 void write_files(Session& session, const ForwardOptions& options, const ForwardResult& result) {
   const Uninterrupted files_are_written;
   if (options.logits) io::write_array(session.files, *options.logits, result.logits);
-  if (options.trace) io::write_safetensors(session.files, *options.trace, result.trace);
+  if (options.trace) {
+    io::write_safetensors(session.files, *options.trace, result.trace, result.trace_notes);
+  }
   if (options.grads) io::write_safetensors(session.files, *options.grads, result.gradients);
 }
 

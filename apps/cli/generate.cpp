@@ -64,7 +64,7 @@ struct GenerateSettings {
   int64_t max_new_tokens = 200;
   infer::SamplingOptions sampling;
   std::optional<infer::SearchOptions> search;
-  std::vector<recipes::HeadName> heads_off;
+  std::vector<heads::HeadName> heads_off;
   bool slides = true;
 };
 
@@ -260,7 +260,7 @@ void run_generate(Session& session) {
                     " continues a prompt; `headlight translate` and `headlight "
                     "embed` are for others");
   }
-  recipes::HeadsOff heads_off(settings.heads_off, *loaded.model, "--heads-off");
+  heads::HeadsOff heads_off(settings.heads_off, *loaded.model, "--heads-off");
   const auto tokenizer = settings.prompt_ids ? recipes::find_tokenizer(session.files, loaded)
                                              : recipes::need_tokenizer(session.files, loaded,
                                                                        "; --prompt-ids needs none");

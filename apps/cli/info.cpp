@@ -22,14 +22,33 @@ constexpr std::string_view kInfoExamples =
       the same with the whole configuration, for programs
 )";
 
+// "decoder.0.self: heads left: 2 of 4 (0, 2)", of attentions that were pruned.
+std::string pruned_lines(const Catalogue& catalogue, const recipes::ModelInformation& information) {
+  std::string lines;
+  for (const recipes::AttentionInformation& one : information.attentions) {
+    if (std::ssize(one.heads) == one.original) continue;
+    std::string numbers;
+    for (const int64_t head : one.heads) {
+      numbers += (numbers.empty() ? "" : ", ") + std::to_string(head);
+    }
+    lines += "  " + one.place + ": " +
+             catalogue.text(one.heads.empty() ? "info.no_heads_left" : "info.heads_left",
+                            {{"left", std::to_string(one.heads.size())},
+                             {"heads", std::to_string(one.original)},
+                             {"numbers", numbers}}) +
+             "\n";
+  }
+  return lines;
+}
+
 // "decoder.self: 2 layers of 4 heads", by kind of attention.
 std::string attention_lines(const Catalogue& catalogue,
                             const recipes::ModelInformation& information) {
   std::map<std::string, std::vector<int64_t>> kinds;
-  for (const auto& [place, heads] : information.attentions) {
-    const size_t first = place.find('.');
-    const size_t last = place.rfind('.');
-    kinds[place.substr(0, first) + place.substr(last)].push_back(heads);
+  for (const recipes::AttentionInformation& one : information.attentions) {
+    const size_t first = one.place.find('.');
+    const size_t last = one.place.rfind('.');
+    kinds[one.place.substr(0, first) + one.place.substr(last)].push_back(std::ssize(one.heads));
   }
   std::string lines;
   for (const auto& [kind, heads] : kinds) {
@@ -43,7 +62,7 @@ std::string attention_lines(const Catalogue& catalogue,
                             {{"layers", std::to_string(heads.size())}, {"heads", count}}) +
              "\n";
   }
-  return lines;
+  return lines + pruned_lines(catalogue, information);
 }
 
 std::string text_of(const Catalogue& catalogue, const recipes::ModelInformation& information) {

@@ -239,21 +239,13 @@ class Walk {
   BackwardWalk result_;
 };
 
-}  // namespace
-
-CellReference steepest_weight(const Trace& trace, models::Model& model,
-                              const std::vector<std::string>& parameters) {
-  if (!trace.input().batch.targets.defined()) refuse_without_target();
-  const nn::Parameters all = model.parameters();
-  const GradientCleaner cleaner(all);
-  tensor::Arena arena;
-  autograd::Tape tape;
-  autograd::Context context{.threads = trace.threads(), .arena = arena, .tape = &tape};
-  tape.backward(context, model.loss(context, trace.input().batch));
-  CellReference steepest;
+// The cell with the largest gradient of those with these names; nothing where none has one.
+std::optional<CellReference> steepest_of(const Trace& trace, const nn::Parameters& all,
+                                         const std::vector<std::string>& names) {
+  std::optional<CellReference> steepest;
   float largest = -1;
   for (const nn::ParameterHandle& parameter : all) {
-    const bool is_asked = std::ranges::find(parameters, parameter->name()) != parameters.end();
+    const bool is_asked = std::ranges::find(names, parameter->name()) != names.end();
     if (!is_asked || trace.find(parameter->name()) == nullptr) continue;
     const Tensor gradient = parameter->grad();
     if (!gradient.defined()) continue;
@@ -264,8 +256,25 @@ CellReference steepest_weight(const Trace& trace, models::Model& model,
       steepest = {parameter->name(), index_at(parameter->shape(), i)};
     }
   }
-  if (largest < 0) refuse_walk("weights", "none of them has a gradient");
   return steepest;
+}
+
+}  // namespace
+
+CellReference steepest_weight(const Trace& trace, models::Model& model,
+                              const std::vector<std::string>& parameters,
+                              const std::vector<std::string>& otherwise) {
+  if (!trace.input().batch.targets.defined()) refuse_without_target();
+  const nn::Parameters all = model.parameters();
+  const GradientCleaner cleaner(all);
+  tensor::Arena arena;
+  autograd::Tape tape;
+  autograd::Context context{.threads = trace.threads(), .arena = arena, .tape = &tape};
+  tape.backward(context, model.loss(context, trace.input().batch));
+  std::optional<CellReference> steepest = steepest_of(trace, all, parameters);
+  if (!steepest) steepest = steepest_of(trace, all, otherwise);
+  if (!steepest) refuse_walk("weights", "none of them has a gradient");
+  return *std::move(steepest);
 }
 
 BackwardWalk walk_backward(const Trace& trace, models::Model& model, const CellReference& weight,

@@ -64,9 +64,11 @@ BackwardWalk walk_backward(const Trace& trace, models::Model& model, const CellR
                            const BackwardOptions& options = {});
 
 // Of these parameters (those of the run among them), the cell with the largest |gradient| of the
-// loss; of equals the first. Throws Error(bad_input) without targets and when none of them is a
-// parameter of the run.
+// loss; of equals the first. Where no gradient reaches any of them, as it is with an encoder that
+// no head of the decoder looks at, of those that are named `otherwise`. Throws Error(bad_input)
+// without targets and when there is none.
 CellReference steepest_weight(const Trace& trace, models::Model& model,
-                              const std::vector<std::string>& parameters);
+                              const std::vector<std::string>& parameters,
+                              const std::vector<std::string>& otherwise = {});
 
 }  // namespace headlight::explain

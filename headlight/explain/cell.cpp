@@ -50,7 +50,9 @@ std::string name_with_head(const std::string& name, int64_t head) {
 std::string of_one_head(const TracedTensor& tensor, const std::vector<int64_t>& index) {
   if (tensor.head_axis() < 1 || static_cast<int>(index.size()) + 2 != tensor.shape.rank())
     return "";
-  std::string text = "; of head 0 it is " + name_with_head(tensor.name, 0);
+  const int64_t head = tensor.head_number(0);
+  std::string text =
+      "; of head " + std::to_string(head) + " it is " + name_with_head(tensor.name, head);
   for (size_t i = 0; i < index.size(); ++i) text += (i == 0 ? "[" : ",") + std::to_string(index[i]);
   return text + "]";
 }
@@ -85,16 +87,22 @@ TensorSelection parse_tensor(const Trace& trace, std::string_view name) {
   const size_t number = head + kHead.size();
   const size_t dot = head == std::string_view::npos ? head : name.find('.', number);
   if (dot == std::string_view::npos) return {trace.at(name).name};
-  const std::string whole = std::string(name.substr(0, head)) + std::string(name.substr(dot));
-  const TracedTensor& tensor = trace.at(whole);
-  const std::optional<int64_t> index = whole_number(name.substr(number, dot - number));
-  if (tensor.head_axis() < 0) refuse_cell(name, whole + " has no heads");
-  const int64_t heads = tensor.shape[tensor.head_axis()];
-  if (!index || *index < 0 || *index >= heads) {
-    refuse_cell(name, "head " + std::string(name.substr(number, dot - number)) +
-                          " is not within 0 and " + std::to_string(heads - 1));
+  const std::string place(name.substr(0, head));
+  const std::string whole = place + std::string(name.substr(dot));
+  const std::string_view written = name.substr(number, dot - number);
+  const std::optional<int64_t> wanted = whole_number(written);
+  if (const int64_t lost = trace.heads_lost_at(place); wanted && lost > 0) {
+    refuse_cell(name, nn::why_no_head(*wanted, {}, lost));
   }
-  return {whole, *index};
+  const TracedTensor& tensor = trace.at(whole);
+  if (tensor.head_axis() < 0) refuse_cell(name, whole + " has no heads");
+  const std::optional<int64_t> index = wanted ? tensor.head_index(*wanted) : std::nullopt;
+  if (index) return {whole, *index};
+  if (wanted && !tensor.head_numbers.empty()) {
+    refuse_cell(name, nn::why_no_head(*wanted, tensor.head_numbers, tensor.original_heads));
+  }
+  refuse_cell(name, "head " + std::string(written) + " is not within 0 and " +
+                        std::to_string(tensor.shape[tensor.head_axis()] - 1));
 }
 
 CellReference parse_cell(const Trace& trace, std::string_view text) {
@@ -127,7 +135,9 @@ std::string cell_text(const Trace& trace, const CellReference& cell) {
   const size_t dot = cell.name.rfind('.');
   const bool by_head = head >= 0 && dot != std::string::npos && tensor.shape.rank() > head + 1;
   std::string text = cell.name;
-  if (by_head) text = name_with_head(cell.name, cell.index[static_cast<size_t>(head)]);
+  if (by_head) {
+    text = name_with_head(cell.name, tensor.head_number(cell.index[static_cast<size_t>(head)]));
+  }
   std::string separator = "[";
   const size_t first = has_batch(tensor) && tensor.shape[0] == 1 ? 1 : 0;
   for (size_t axis = first; axis < cell.index.size(); ++axis) {

@@ -30,9 +30,10 @@ std::string cell_text(const Trace& trace, const CellReference& cell);
 // A tensor, or one head of it, by name: "encoder.0.self.head.2.scores".
 struct TensorSelection {
   std::string name;   // of the whole tensor
-  int64_t head = -1;  // -1: all
+  int64_t head = -1;  // its position along the axis of heads; -1: all
 };
-// Throws Error(bad_input) with the nearest name, or the number of heads.
+// Throws Error(bad_input) with the nearest name, the number of heads, or the heads that pruning has
+// left.
 TensorSelection parse_tensor(const Trace& trace, std::string_view name);
 
 }  // namespace headlight::explain

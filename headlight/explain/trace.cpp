@@ -111,6 +111,11 @@ double Trace::value(const TracedTensor& tensor, const std::vector<int64_t>& inde
   return number_at(values_.find(tensor.name)->second, index);
 }
 
+int64_t Trace::heads_lost_at(std::string_view place) const {
+  const auto found = heads_lost_.find(place);
+  return found == heads_lost_.end() ? 0 : found->second;
+}
+
 std::vector<std::string> Trace::labels(Axis axis) const {
   switch (axis) {
     case Axis::token:

@@ -20,13 +20,14 @@ class Trace;
 class LateValues {
  public:
   virtual ~LateValues() = default;
-  // All of them (`head` < 0), or one head's without the head axis.
+  // All of them (`head` < 0), or without the head axis those of one, by its position along it.
   virtual tensor::Tensor values(const Trace& trace, int64_t head) const = 0;
   virtual double value(const Trace& trace, const std::vector<int64_t>& index) const = 0;
 };
 
-// Names are those of TracedTensor or, for one head, "<place>.head.<h>.<tensor>", which stands for
-// the tensor without its head axis. Names that there are not are Error(bad_input) with the nearest.
+// Names are those of TracedTensor or, for one head, "<place>.head.<number>.<tensor>", which stands
+// for the tensor without its head axis. Names that there are not are Error(bad_input) with the
+// nearest.
 class Trace {
  public:
   Trace(base::ThreadPool& threads, Input input, const nn::Parameters& parameters);
@@ -54,10 +55,13 @@ class Trace {
   double value(const TracedTensor& tensor, const std::vector<int64_t>& index) const;
   // Labels of an axis of the size that the tensor has there; empty where positions are numbers.
   std::vector<std::string> labels(Axis axis) const;
+  // How many heads an attention has lost that has none left; 0 for others.
+  int64_t heads_lost_at(std::string_view place) const;
 
   // For those who build and extend traces.
   void add(TracedTensor tensor, tensor::Tensor values);
   void add(TracedTensor tensor, std::shared_ptr<const LateValues> values);
+  void set_heads_lost(const std::string& place, int64_t heads) { heads_lost_[place] = heads; }
 
  private:
   void add_tensor(TracedTensor tensor);
@@ -73,6 +77,7 @@ class Trace {
   std::map<std::string, size_t, std::less<>> parameter_places_;  // in parameters_
   std::map<std::string, tensor::Tensor, std::less<>> values_;
   std::map<std::string, std::shared_ptr<const LateValues>, std::less<>> late_;
+  std::map<std::string, int64_t, std::less<>> heads_lost_;  // where none is left
 };
 
 struct TraceOptions {

@@ -183,9 +183,19 @@ TracedTensor TraceBuilder::completed(TracedTensor tensor) const {
   return tensor;
 }
 
+// Where heads are pruned, an axis of all of them has their numbers.
+void TraceBuilder::number_heads_of(TracedTensor& tensor) const {
+  const int axis = tensor.head_axis();
+  if (axis < 0 || !tensor.head_numbers.empty()) return;
+  if (tensor.shape[axis] != std::ssize(heads_.numbers)) return;
+  tensor.head_numbers = heads_.numbers;
+  tensor.original_heads = heads_.original;
+}
+
 void TraceBuilder::put(TracedTensor tensor, const Tensor& values, int64_t value) {
   TracedTensor made = completed(std::move(tensor));
   made.shape = values.shape();
+  number_heads_of(made);
   if (value != Recording::kUnknown) {
     latest_[value] = made.name;
     values_[made.name] = value;
@@ -198,6 +208,7 @@ void TraceBuilder::put(TracedTensor tensor, const Tensor& values, int64_t value)
 
 void TraceBuilder::put(TracedTensor tensor, std::shared_ptr<const LateValues> values) {
   TracedTensor made = completed(std::move(tensor));
+  number_heads_of(made);
   put_.insert(made.name);
   if (names_ != nullptr) names_->push_back(made.name);
   if (trace_.find(made.name) == nullptr) trace_.add(std::move(made), std::move(values));
@@ -252,7 +263,12 @@ Trace trace_model(base::ThreadPool& threads, const models::Model& model, const I
     const autograd::Value output = model.forward(context, input.batch);
     if (model.has_logits()) model.logits(context, output);
   };
-  return trace_run(threads, model.parameters(), run, input, options);
+  Trace trace = trace_run(threads, model.parameters(), run, input, options);
+  for (const nn::MultiHeadAttention* attention : models::attentions_of(model)) {
+    if (attention->heads().count() > 0) continue;
+    trace.set_heads_lost(attention->options().place, attention->heads().original);
+  }
+  return trace;
 }
 
 }  // namespace headlight::explain

@@ -54,6 +54,14 @@ class TraceBuilder {
   // The same numbers under another name.
   void put_copy(const std::string& name, const std::string& original, int64_t value);
 
+  // Of what is put from now on, the axis of heads has these numbers, where a tensor has not its
+  // own.
+  struct Heads {
+    std::vector<int64_t> numbers = {};  // empty: they count from 0
+    int64_t original = 0;
+  };
+  void number_heads(Heads heads) { heads_ = std::move(heads); }
+
   // "variant.scale.none.encoder.0.self.scores" of "encoder.0.self.scores", where the builder is one
   // of a variant.
   std::string full_name(const std::string& name) const;
@@ -70,6 +78,7 @@ class TraceBuilder {
   void put_given(const std::string& name, int64_t value);
   std::string given_name(int64_t value, size_t after) const;
   TracedTensor completed(TracedTensor tensor) const;
+  void number_heads_of(TracedTensor& tensor) const;
 
   Trace& trace_;
   const autograd::Recording& recording_;
@@ -81,6 +90,7 @@ class TraceBuilder {
   std::set<std::string> put_;  // names of all that was put
   std::vector<std::string>* names_ = nullptr;
   size_t current_ = 0;
+  Heads heads_;
 };
 
 // How the numbers of an operand are found in a trace: [begin, ...) of it, along one axis.

@@ -42,6 +42,10 @@ io::Json tensor_json(const TracedTensor& tensor) {
                            {"axes", std::move(axes)},
                            {"formula", tensor.formula},
                            {"text", tensor.text}};
+  if (!tensor.head_numbers.empty()) {
+    json.emplace_back("head_numbers",
+                      io::Json::Array(tensor.head_numbers.begin(), tensor.head_numbers.end()));
+  }
   if (!tensor.variant.empty()) json.emplace_back("variant", tensor.variant);
   return json;
 }

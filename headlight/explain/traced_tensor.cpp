@@ -66,4 +66,18 @@ int TracedTensor::head_axis() const {
   return head == axes.end() ? -1 : static_cast<int>(head - axes.begin());
 }
 
+int64_t TracedTensor::head_number(int64_t index) const {
+  return head_numbers.empty() ? index : head_numbers[static_cast<size_t>(index)];
+}
+
+std::optional<int64_t> TracedTensor::head_index(int64_t number) const {
+  if (!head_numbers.empty()) {
+    const auto found = std::ranges::find(head_numbers, number);
+    if (found == head_numbers.end()) return std::nullopt;
+    return found - head_numbers.begin();
+  }
+  if (head_axis() < 0 || number < 0 || number >= shape[head_axis()]) return std::nullopt;
+  return number;
+}
+
 }  // namespace headlight::explain

@@ -1,6 +1,7 @@
 // TracedTensor: one tensor of a run and how it came about.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,10 @@ struct TracedTensor {
   bool is_attention = false;
   // What stands before and after a mask that hides what comes later, up to the weights.
   bool shows_mask = false;
+  // Where heads have been pruned: the numbers of those that are left, along the axis of heads, and
+  // how many there were. Empty: heads count from 0.
+  std::vector<int64_t> head_numbers = {};
+  int64_t original_heads = 0;
   std::string variant = {};  // the key of the variant it belongs to; empty: the run itself
 
   bool is_parameter() const { return operation == kParameter; }
@@ -64,6 +69,9 @@ struct TracedTensor {
   void set_attribute(std::string_view attribute, io::Json value);
   // Which axis counts heads; -1 when none does.
   int head_axis() const;
+  // The number of the head at a position of that axis, and back; nothing where there is none.
+  int64_t head_number(int64_t index) const;
+  std::optional<int64_t> head_index(int64_t number) const;
 };
 
 }  // namespace headlight::explain

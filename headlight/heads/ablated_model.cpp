@@ -3,6 +3,7 @@
 #include <array>
 
 #include "headlight/heads/ablation.h"
+#include "headlight/heads/head_name.h"
 #include "headlight/heads/head_weights.h"
 
 namespace headlight::heads {
@@ -69,10 +70,21 @@ struct AblatedModel::State {
   const Examples& examples;
   Options options;
   tensor::Arena arena = {};
-  std::map<std::string, int64_t, std::less<>> head_counts = {};
+  std::map<std::string, const nn::MultiHeadAttention*, std::less<>> attentions = {};
   std::map<std::string, std::vector<float>, std::less<>> means = {};  // (H*E) by place
   std::vector<Batch> singles = {};                                    // of resample
   std::vector<int64_t> donors = {};
+
+  // The heads by their places among those that there are. Throws Error(bad_input) for others.
+  HeadSet counted_heads(const HeadSet& heads) const {
+    HeadSet counted;
+    for (const auto& [place, numbers] : heads) {
+      for (const int64_t number : numbers) {
+        counted[place].push_back(find_head(model, {place, number}, "ablate").place);
+      }
+    }
+    return counted;
+  }
 
   HeadOutputs outputs_of(const Batch& batch) {
     OutputKeeper keeper;
@@ -138,7 +150,7 @@ class AblatedModel::Substitute : public autograd::Intervention {
     place.remove_suffix(zero ? kHeadGates.size() : kMergedHeads.size());
     const std::vector<int64_t>& heads = heads_.find(place)->second;
     const int64_t columns = values.size(-1);
-    const int64_t width = zero ? 1 : columns / state_.head_counts.find(place)->second;
+    const int64_t width = zero ? 1 : columns / head_count(*state_.attentions.find(place)->second);
     for (int64_t row = 0; row < values.elements() / columns; ++row) {
       const float* from = zero ? nullptr : source(place, row, values.size(1), columns);
       for (const int64_t head : heads) {
@@ -174,7 +186,7 @@ AblatedModel::AblatedModel(base::ThreadPool& threads, models::Model& model,
     : state_(std::make_unique<State>(threads, model, examples, options)) {
   check_examples(model, examples);
   for (const nn::MultiHeadAttention* attention : model.attentions()) {
-    state_->head_counts[attention->options().place] = head_count(*attention);
+    state_->attentions[attention->options().place] = attention;
   }
   if (options.by == AblationKind::mean) state_->measure_means();
   if (options.by != AblationKind::resample) return;
@@ -186,8 +198,9 @@ AblatedModel::AblatedModel(base::ThreadPool& threads, models::Model& model,
 
 AblatedModel::~AblatedModel() = default;
 
-std::optional<Measurement> AblatedModel::evaluate(const HeadSet& heads, const Watch& watch) {
+std::optional<Measurement> AblatedModel::evaluate(const HeadSet& named, const Watch& watch) {
   State& state = *state_;
+  const HeadSet heads = state.counted_heads(named);
   const Metric loss = loss_metric();
   std::vector<Measured> losses;
   std::vector<Measured> values;

@@ -21,7 +21,8 @@ std::vector<NamedHead> heads_of_model(models::Model& model) {
   std::vector<NamedHead> all;
   for (const nn::MultiHeadAttention* attention : model.attentions()) {
     for (int64_t head = 0; head < head_count(*attention); ++head) {
-      all.push_back({head_name(*attention, head), attention->options().place, head});
+      all.push_back(
+          {head_name(*attention, head), attention->options().place, head_number(*attention, head)});
     }
   }
   return all;

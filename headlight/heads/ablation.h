@@ -46,7 +46,8 @@ class AblatedModel {
                const Options& options);
   ~AblatedModel();
 
-  // Nothing when `watch` was told to stop; its progress is that of this evaluation.
+  // Nothing when `watch` was told to stop; its progress is that of this evaluation. Throws
+  // Error(bad_input) for a head that the model does not have.
   std::optional<Measurement> evaluate(const HeadSet& heads, const Watch& watch = {});
 
  private:

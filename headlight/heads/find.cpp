@@ -201,7 +201,8 @@ class FoundAblation {
       : ablated_(ablated), found_(found), watch_(watch) {
     for (const nn::MultiHeadAttention* attention : model.attentions()) {
       for (int64_t head = 0; head < head_count(*attention); ++head)
-        numbers_[head_name(*attention, head)] = {attention->options().place, head};
+        numbers_[head_name(*attention, head)] = {attention->options().place,
+                                                 head_number(*attention, head)};
     }
   }
 

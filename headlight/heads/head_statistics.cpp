@@ -20,6 +20,17 @@ struct AttentionRun {
   int64_t heads;
   int64_t kv_heads;
 
+  // The number of the head at this place among those that there are.
+  int64_t number_of(int64_t head) const { return entry("head_numbers", head).value_or(head); }
+  int64_t kv_head_of(int64_t head) const {
+    return entry("kv_head_of", head).value_or(head / (heads / kv_heads));
+  }
+  std::optional<int64_t> entry(const char* role, int64_t head) const {
+    const autograd::Recording::Input* list = step.input(role);
+    if (list == nullptr) return std::nullopt;
+    return list->value.data().data<int64_t>()[head];
+  }
+
   // (T, W) of a head of (B, T, H*W), of the first sequence.
   Tensor head_of(const Tensor& x, int64_t count, int64_t head) const {
     const int64_t width = x.size(2) / count;
@@ -33,8 +44,8 @@ double output_difference(base::ThreadPool& threads, const AttentionRun& run, con
   const int64_t ungated = run.step.output("ungated");
   const int64_t output = ungated >= 0 ? ungated : run.step.output("output");
   const Tensor expected = run.head_of(run.recording.value(output).data(), run.heads, head);
-  const Tensor value = run.head_of(run.step.input("value")->value.data(), run.kv_heads,
-                                   head / (run.heads / run.kv_heads));
+  const Tensor value =
+      run.head_of(run.step.input("value")->value.data(), run.kv_heads, run.kv_head_of(head));
   Tensor again = Tensor::uninitialized(tensor::DType::f32, expected.shape());
   tensor::Arena arena;
   kernels::matmul({threads, arena}, weights.matrix(), value.matrix(), again.mutable_matrix());
@@ -61,7 +72,7 @@ HeadStatistics measured(base::ThreadPool& threads, const AttentionRun& run, int6
     measure.add_row(row, masked.data<float>() + row * keys, weights.data<float>() + row * keys,
                     key_counts);
   }
-  HeadStatistics statistics{.place = place, .head = head};
+  HeadStatistics statistics{.place = place, .head = run.number_of(head)};
   measure.write(statistics);
   statistics.output_difference =
       output_difference(threads, run, weights.slice(0, 0, 1).reshaped({queries, keys}), head);

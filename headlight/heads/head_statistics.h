@@ -37,8 +37,8 @@ std::string_view name_of(HeadRole role);
 // less the mean entropy of the rows. It is 0 when all rows look alike, whether at one key or at all
 // of them, and largest when each looks at one key of its own.
 struct HeadStatistics {
-  std::string place;  // "encoder.0.self"
-  int64_t head = 0;
+  std::string place;            // "encoder.0.self"
+  int64_t head = 0;             // its number, as it was before any was pruned
   double entropy = 0;           // natural logarithm, mean over rows
   double relative_entropy = 0;  // of the largest possible, mean over rows, 0 to 1
   double mean_distance = 0;     // sum of weight * |i - j|, mean over rows

@@ -24,33 +24,38 @@ ConstMatrixView columns_of(const ConstMatrixView& matrix, int64_t begin, int64_t
           matrix.col_stride};
 }
 
-// Some heads of a projection may not attend.
-int64_t projected_head(const nn::ProjectedHeads& projected, int64_t head) {
-  return projected.attending.empty() ? head : projected.attending[static_cast<size_t>(head)];
+// Where a norm is over whole rows, heads that are gone are projected on.
+int64_t projected_head(const MultiHeadAttention& attention, bool is_query, int64_t head) {
+  if (!attention.normalizes_whole_rows(is_query)) return head;
+  const nn::HeadSet& heads = attention.heads();
+  return (is_query ? heads.numbers : heads.kv_numbers)[static_cast<size_t>(head)];
 }
 
 }  // namespace
 
-int64_t head_count(const MultiHeadAttention& attention) { return attention.options().heads; }
+int64_t head_count(const MultiHeadAttention& attention) { return attention.heads().count(); }
+
+int64_t head_number(const MultiHeadAttention& attention, int64_t head) {
+  return attention.heads().numbers[static_cast<size_t>(head)];
+}
 
 std::string head_name(const MultiHeadAttention& attention, int64_t head) {
-  return attention.options().place + "." + std::to_string(head);
+  return attention.options().place + "." + std::to_string(head_number(attention, head));
 }
 
 int64_t kv_head_of(const MultiHeadAttention& attention, int64_t head) {
-  const nn::MultiHeadAttentionOptions& options = attention.options();
-  return head / (options.heads / options.kv_heads);
+  return attention.heads().kv_head_of[static_cast<size_t>(head)];
 }
 
 ConstMatrixView query_weight(const MultiHeadAttention& attention, int64_t head) {
   const nn::MultiHeadAttentionOptions& options = attention.options();
-  const int64_t at = projected_head(options.projected_queries, head);
+  const int64_t at = projected_head(attention, true, head);
   return columns_of(in_out(attention.input_layers()[0]), at * options.head_dim, options.head_dim);
 }
 
 ConstMatrixView key_weight(const MultiHeadAttention& attention, int64_t head) {
   const nn::MultiHeadAttentionOptions& options = attention.options();
-  const int64_t at = projected_head(options.projected_keys, kv_head_of(attention, head));
+  const int64_t at = projected_head(attention, false, kv_head_of(attention, head));
   return columns_of(in_out(attention.input_layers()[1]), at * options.head_dim, options.head_dim);
 }
 

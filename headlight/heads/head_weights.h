@@ -8,11 +8,13 @@
 
 namespace headlight::heads {
 
-// How many heads there are, and their names, "decoder.0.self.3": all that experiments give come
+// How many heads there are. They are counted from 0 here; where some have been pruned, their
+// numbers are others, and so are their names, "decoder.0.self.3": all that experiments give come
 // from here.
 int64_t head_count(const nn::MultiHeadAttention& attention);
+int64_t head_number(const nn::MultiHeadAttention& attention, int64_t head);
 std::string head_name(const nn::MultiHeadAttention& attention, int64_t head);
-// The key/value head that a query head reads.
+// The key/value head that a query head reads, counted from 0 too.
 int64_t kv_head_of(const nn::MultiHeadAttention& attention, int64_t head);
 
 // (C x D) of query and key, (C x E) of value, (E x C) of the output: what a row x becomes is x * W.

@@ -1,7 +1,7 @@
-// Door of heads: experiments on the attention heads of models. What heads look at in a run
-// (head_statistics), what they are worth and do over examples (score), what the loss is without
-// them (ablation), which of them carry a relation between tokens (find); attention without some of
-// its heads (pruned).
+// Door of heads: experiments on the attention heads of models. Heads by name (HeadName), what they
+// look at in a run (head_statistics), what they are worth and do over examples (score), what the
+// loss is without them (ablation), which of them carry a relation between tokens (find); heads
+// switched off for a run (HeadsOff), and models that have lost some for good (pruned_model).
 //
 // Experiments take a model, examples (batches with targets) and, where they measure something else
 // than the loss, a Metric. Results depend on the examples and the seed, not on threads, on which
@@ -15,7 +15,9 @@
 #include "headlight/heads/eigenvalues.h"
 #include "headlight/heads/examples.h"
 #include "headlight/heads/find.h"
+#include "headlight/heads/head_name.h"
 #include "headlight/heads/head_statistics.h"
+#include "headlight/heads/heads_off.h"
 #include "headlight/heads/importance.h"
-#include "headlight/heads/pruned.h"
+#include "headlight/heads/pruned_model.h"
 #include "headlight/heads/score.h"

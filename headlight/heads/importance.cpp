@@ -56,6 +56,7 @@ class ImportanceMeasure {
       const std::string& place = attention->options().place;
       Sums& sums = sums_[place];
       const auto heads = static_cast<size_t>(head_count(*attention));
+      sums.numbers = attention->heads().numbers;
       sums.importance.resize(heads);
       sums.measures.assign(heads, HeadMeasure(!is_cross(place)));
     }
@@ -87,7 +88,7 @@ class ImportanceMeasure {
         squares += one.gradient * one.gradient;
         sums.measures[head].write(one.statistics);
         one.statistics.place = place;
-        one.statistics.head = static_cast<int64_t>(head);
+        one.statistics.head = sums.numbers[head];
         one.confidence = sums.measures[head].confidence();
         one.rows = sums.measures[head].rows();
         heads.push_back(one);
@@ -101,6 +102,7 @@ class ImportanceMeasure {
 
  private:
   struct Sums {
+    nn::HeadNumbers numbers;  // of the heads
     std::vector<HeadImportance> importance;
     std::vector<HeadMeasure> measures;
   };

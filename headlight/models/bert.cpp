@@ -20,6 +20,18 @@ constexpr const char* kDecoderWeight = "cls.predictions.decoder.weight";
   base::refuse(Bert::kType, where, why);
 }
 
+std::string place_of(const BertConfig& /*config*/, int64_t layer) {
+  return "encoder." + std::to_string(layer) + ".self";
+}
+
+BertConfig completed(BertConfig config) {
+  if (!config.heads_left.empty()) {
+    config.heads_left =
+        checked_heads_left(std::move(config.heads_left), attention_heads(config), Bert::kType);
+  }
+  return config;
+}
+
 nn::TransformerBlock block_of(const BertConfig& config, int64_t layer) {
   const std::string name = config.prefix + "encoder.layer." + std::to_string(layer) + ".";
   const nn::AttentionNames attention =
@@ -28,19 +40,21 @@ nn::TransformerBlock block_of(const BertConfig& config, int64_t layer) {
                          .output_weight = "output.dense.weight",
                          .output_bias = "output.dense.bias"}
           .with_prefix(name + "attention.");
-  return nn::TransformerBlock({.width = config.hidden_size,
-                               .heads = config.num_attention_heads,
-                               .hidden = config.intermediate_size,
-                               .activation = config.activation,
-                               .epsilon = config.layer_norm_eps,
-                               .dropout = config.dropout,
-                               .attention_dropout = config.dropout,
-                               .names = {.self = attention,
-                                         .self_norm = name + "attention.output.LayerNorm",
-                                         .feed_forward_norm = name + "output.LayerNorm",
-                                         .first = name + "intermediate.dense",
-                                         .second = name + "output.dense"},
-                               .place = "encoder." + std::to_string(layer)});
+  return nn::TransformerBlock(
+      {.width = config.hidden_size,
+       .heads = config.num_attention_heads,
+       .self_heads_left = left_at(config.heads_left, place_of(config, layer)),
+       .hidden = config.intermediate_size,
+       .activation = config.activation,
+       .epsilon = config.layer_norm_eps,
+       .dropout = config.dropout,
+       .attention_dropout = config.dropout,
+       .names = {.self = attention,
+                 .self_norm = name + "attention.output.LayerNorm",
+                 .feed_forward_norm = name + "output.LayerNorm",
+                 .first = name + "intermediate.dense",
+                 .second = name + "output.dense"},
+       .place = "encoder." + std::to_string(layer)});
 }
 
 nn::TransformerStack layers_of(const BertConfig& config) {
@@ -67,8 +81,21 @@ nn::NormOptions norm_options(const BertConfig& config, std::string place) {
 
 }  // namespace
 
+std::vector<AttentionHeads> attention_heads(const BertConfig& config) {
+  std::vector<AttentionHeads> all;
+  for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    all.push_back({place_of(config, layer), config.num_attention_heads});
+  }
+  return all;
+}
+
+int64_t merged_width(const BertConfig& config, int64_t layer) {
+  return count_left(config.heads_left, place_of(config, layer), config.num_attention_heads) *
+         (config.hidden_size / config.num_attention_heads);
+}
+
 Bert::Bert(const BertConfig& config)
-    : config_(config),
+    : config_(completed(config)),
       embedding_(nn::Embedding(config.prefix + "embeddings.word_embeddings", config.vocab_size,
                                config.hidden_size),
                  {.max_length = config.max_position_embeddings,
@@ -78,7 +105,7 @@ Bert::Bert(const BertConfig& config)
                 config.hidden_size),
       embedding_norm_(config.prefix + "embeddings.LayerNorm",
                       norm_options(config, "encoder.embedding_norm")),
-      layers_(layers_of(config)) {
+      layers_(layers_of(config_)) {
   const int64_t width = config.hidden_size;
   if (config.pooler) {
     pooler_.emplace(config.prefix + "pooler.dense",
@@ -100,8 +127,12 @@ int64_t parameter_count(const BertConfig& config) {
   const int64_t norm = 2 * width;
   const int64_t feed_forward =
       2 * width * config.intermediate_size + config.intermediate_size + width;
-  const int64_t layer = 4 * square + feed_forward + 2 * norm;
-  return rows * width + norm + config.num_hidden_layers * layer + (config.pooler ? square : 0) +
+  int64_t layers = 0;
+  for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const int64_t merged = merged_width(config, layer);
+    layers += 4 * width * merged + 3 * merged + width + feed_forward + 2 * norm;
+  }
+  return rows * width + norm + layers + (config.pooler ? square : 0) +
          (config.masked_words ? square + norm + config.vocab_size : 0) +
          (config.masked_words && !config.tied_head ? config.vocab_size * width : 0);
 }
@@ -156,6 +187,12 @@ Parts Bert::parts() const {
   return {.encoder = &layers_,
           .output = masked_words_ ? &masked_words_->output : nullptr,
           .encoder_table = embedding_.parameters().front().get()};
+}
+
+std::unique_ptr<Model> Bert::with_heads(const HeadsLeft& left) const {
+  BertConfig config = config_;
+  config.heads_left = left;
+  return std::make_unique<Bert>(config);
 }
 
 Value Bert::forward(Context& context, const Batch& batch) const {

@@ -27,11 +27,17 @@ struct BertConfig {
   // tie.
   bool decoder_bias = false;
   SpecialIds special_ids = {};
+  HeadsLeft heads_left = {};
   std::string prefix = "bert.";  // of all names but the head's
 };
 
 // Numbers in all parameters, known before any is made.
 int64_t parameter_count(const BertConfig& config);
+
+// The attentions that the configuration describes.
+std::vector<AttentionHeads> attention_heads(const BertConfig& config);
+// The width of a layer's heads together.
+int64_t merged_width(const BertConfig& config, int64_t layer);
 
 class Bert : public Model {
  public:
@@ -56,6 +62,7 @@ class Bert : public Model {
   void draw(uint64_t seed) override;
   std::vector<nn::MultiHeadAttention*> attentions() override;
   Parts parts() const override;
+  std::unique_ptr<Model> with_heads(const HeadsLeft& left) const override;
 
   using Model::loss;
   Value forward(Context& context, const Batch& batch) const override;

@@ -6,10 +6,18 @@
 namespace headlight::models {
 namespace {
 
+int64_t activations_of(const BertConfig& config) {
+  int64_t kept = 0;
+  for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    kept +=
+        kept_of_layer(config.hidden_size, merged_width(config, layer), config.intermediate_size);
+  }
+  return kept;
+}
+
 ModelPlan plan_of(const BertConfig& config) {
   return {.parameters = parameter_count(config),
-          .activations = config.num_hidden_layers *
-                         kept_of_layer(config.hidden_size, config.intermediate_size),
+          .activations = activations_of(config),
           .make = [config] { return std::make_unique<Bert>(config); },
           .untied =
               [config](const std::string& copy) {
@@ -73,6 +81,7 @@ BertConfig Bert::read_config(const io::Json& json, const std::string& path) {
   config.dropout = reader.fraction("hidden_dropout_prob", true, 0);
   config.special_ids = reader.special_ids(config.vocab_size, OutsideIds::none);
   reader.check_heads("num_attention_heads", config.num_attention_heads, config.hidden_size);
+  config.heads_left = read_heads_left(json, path, attention_heads(config));
   reader.require("position_embedding_type", "absolute");
   reader.require("is_decoder", false);
   reader.require_same("num_attention_heads", "n_head");
@@ -106,6 +115,7 @@ io::Json Bert::config() const {
       {"hidden_dropout_prob", short_number(config_.dropout)},
       {"attention_probs_dropout_prob", short_number(config_.dropout)}};
   if (!config_.tied_head) config.emplace_back("tie_word_embeddings", false);
+  write_heads_left(config, config_.heads_left, attention_heads(config_));
   write_special_ids(config, config_.special_ids);
   return config;
 }

@@ -90,7 +90,8 @@ void Decoding::select(std::span<const int64_t> sequences) {
   // Beams of one source change places among themselves; what they see of it stays where it is.
   const bool sources_change = sources != sources_;
   for (nn::LayerCache& cache : caches_) {
-    cache.self.select(sequences);
+    // Attention without heads has kept nothing.
+    if (cache.self.lengths().defined()) cache.self.select(sequences);
     if (sources_change && cache.cross.lengths().defined()) cache.cross.select(sequences);
   }
   lengths_ = std::move(lengths);

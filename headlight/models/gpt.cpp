@@ -12,34 +12,66 @@ namespace {
 
 constexpr const char* kHeadName = "lm_head.weight";
 
+std::string place_of(const GptConfig& /*config*/, int64_t layer) {
+  return "decoder." + std::to_string(layer) + ".self";
+}
+
+std::vector<AttentionHeads> attention_heads(const GptConfig& config) {
+  std::vector<AttentionHeads> all;
+  for (int64_t layer = 0; layer < config.n_layer; ++layer) {
+    all.push_back({place_of(config, layer), config.n_head});
+  }
+  return all;
+}
+
 GptConfig completed(GptConfig config) {
   if (config.n_inner == 0) config.n_inner = 4 * config.n_embd;
+  if (!config.heads_left.empty()) {
+    config.heads_left =
+        checked_heads_left(std::move(config.heads_left), attention_heads(config), Gpt::kType);
+  }
   return config;
+}
+
+// The width of a layer's heads together.
+int64_t merged_width(const GptConfig& config, int64_t layer) {
+  return count_left(config.heads_left, place_of(config, layer), config.n_head) *
+         (config.n_embd / config.n_head);
+}
+
+int64_t activations_of(const GptConfig& config) {
+  int64_t kept = 0;
+  for (int64_t layer = 0; layer < config.n_layer; ++layer) {
+    kept += kept_of_layer(config.n_embd, merged_width(config, layer), config.n_inner);
+  }
+  return kept;
 }
 
 nn::TransformerBlock block_of(const GptConfig& config, int64_t layer) {
   const std::string name = config.prefix + "h." + std::to_string(layer) + ".";
   nn::AttentionNames attention = nn::fused_names().with_prefix(name + "attn.");
   attention.layout = nn::WeightLayout::in_out;
-  return nn::TransformerBlock({.width = config.n_embd,
-                               .heads = config.n_head,
-                               .hidden = config.n_inner,
-                               .activation = config.activation,
-                               .norm_place = nn::NormPlace::pre,
-                               .causal = true,
-                               .qkv_bias = config.bias,
-                               .out_bias = config.bias,
-                               .feed_forward_bias = config.bias,
-                               .norm_bias = config.bias,
-                               .epsilon = config.layer_norm_epsilon,
-                               .dropout = config.dropout,
-                               .attention_dropout = config.dropout,
-                               .names = {.self = attention,
-                                         .self_norm = name + "ln_1",
-                                         .feed_forward_norm = name + "ln_2",
-                                         .first = name + "mlp.c_fc",
-                                         .second = name + "mlp.c_proj"},
-                               .place = "decoder." + std::to_string(layer)});
+  return nn::TransformerBlock(
+      {.width = config.n_embd,
+       .heads = config.n_head,
+       .self_heads_left = left_at(config.heads_left, place_of(config, layer)),
+       .hidden = config.n_inner,
+       .activation = config.activation,
+       .norm_place = nn::NormPlace::pre,
+       .causal = true,
+       .qkv_bias = config.bias,
+       .out_bias = config.bias,
+       .feed_forward_bias = config.bias,
+       .norm_bias = config.bias,
+       .epsilon = config.layer_norm_epsilon,
+       .dropout = config.dropout,
+       .attention_dropout = config.dropout,
+       .names = {.self = attention,
+                 .self_norm = name + "ln_1",
+                 .feed_forward_norm = name + "ln_2",
+                 .first = name + "mlp.c_fc",
+                 .second = name + "mlp.c_proj"},
+       .place = "decoder." + std::to_string(layer)});
 }
 
 nn::TransformerStack layers_of(const GptConfig& config) {
@@ -77,7 +109,7 @@ void refuse_source(const Batch& batch) {
 ModelPlan plan_of(const GptConfig& given) {
   const GptConfig config = completed(given);
   return {.parameters = parameter_count(config),
-          .activations = config.n_layer * kept_of_layer(config.n_embd, config.n_inner),
+          .activations = activations_of(config),
           .make = [config] { return std::make_unique<Gpt>(config); },
           .untied =
               [config](const std::string& /*copy*/) {
@@ -117,9 +149,13 @@ int64_t parameter_count(const GptConfig& given) {
   const int64_t width = config.n_embd;
   const int64_t tables = (config.tied_head ? 1 : 2) * config.vocab_size + config.block_size;
   const int64_t norm = config.bias ? 2 * width : width;
-  const int64_t biases = config.bias ? 5 * width + config.n_inner : 0;
-  const int64_t layer = 2 * norm + 4 * width * width + 2 * width * config.n_inner + biases;
-  return tables * width + config.n_layer * layer + norm;
+  int64_t layers = 0;
+  for (int64_t layer = 0; layer < config.n_layer; ++layer) {
+    const int64_t merged = merged_width(config, layer);
+    const int64_t biases = config.bias ? 3 * merged + 2 * width + config.n_inner : 0;
+    layers += 2 * norm + 4 * width * merged + 2 * width * config.n_inner + biases;
+  }
+  return tables * width + layers + norm;
 }
 
 nn::Parameters Gpt::parameters() const {
@@ -166,6 +202,12 @@ Parts Gpt::parts() const {
   return {.decoder = &decoder_.layers,
           .output = &decoder_.output,
           .decoder_table = decoder_.embedding.parameters().front().get()};
+}
+
+std::unique_ptr<Model> Gpt::with_heads(const HeadsLeft& left) const {
+  GptConfig config = config_;
+  config.heads_left = left;
+  return std::make_unique<Gpt>(config);
 }
 
 // As nanoGPT: what is added to the residual stream starts smaller the more layers add to it.
@@ -218,6 +260,7 @@ GptConfig Gpt::read_config(const io::Json& json, const std::string& path) {
   config.layer_norm_epsilon = reader.fraction("layer_norm_epsilon", false, 1e-5F);
   config.special_ids = reader.special_ids(config.vocab_size, OutsideIds::none);
   reader.check_heads("n_head", config.n_head, config.n_embd);
+  config.heads_left = read_heads_left(json, path, attention_heads(config));
   reader.require("scale_attn_weights", true);
   reader.require("scale_attn_by_inverse_layer_idx", false);
   reader.require("add_cross_attention", false);
@@ -245,6 +288,7 @@ io::Json Gpt::config() const {
                              {"layer_norm_epsilon", short_number(config_.layer_norm_epsilon)},
                              {"tie_word_embeddings", config_.tied_head}};
   if (!config_.bias) config.emplace_back("headlight_bias", false);
+  write_heads_left(config, config_.heads_left, attention_heads(config_));
   write_special_ids(config, config_.special_ids);
   return config;
 }

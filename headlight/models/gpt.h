@@ -18,6 +18,7 @@ struct GptConfig {
   bool tied_head = true;  // the output layer is the embedding table
   float layer_norm_epsilon = 1e-5F;
   SpecialIds special_ids = {};
+  HeadsLeft heads_left = {};
   // Of all names but the head's. Hugging Face writes "transformer."; folders without are read too.
   std::string prefix = "transformer.";
 };
@@ -48,6 +49,7 @@ class Gpt : public Model {
   void draw(uint64_t seed) override;
   std::vector<nn::MultiHeadAttention*> attentions() override;
   Parts parts() const override;
+  std::unique_ptr<Model> with_heads(const HeadsLeft& left) const override;
 
   using Model::loss;
   Value forward(Context& context, const Batch& batch) const override;

@@ -58,6 +58,32 @@ void Model::load_state(const nn::StoredState& state, const std::string& where) {
   }
 }
 
+std::unique_ptr<Model> Model::with_heads(const HeadsLeft& /*left*/) const {
+  base::refuse(type(), "heads", "models of this type cannot lose any");
+}
+
+std::vector<const nn::MultiHeadAttention*> attentions_of(const Model& model) {
+  std::vector<const nn::MultiHeadAttention*> all;
+  const Parts parts = model.parts();
+  for (const nn::TransformerStack* stack : {parts.encoder, parts.decoder}) {
+    if (stack == nullptr) continue;
+    for (const nn::TransformerBlock& block : stack->blocks()) {
+      all.push_back(&block.self());
+      if (block.cross() != nullptr) all.push_back(block.cross());
+    }
+  }
+  return all;
+}
+
+HeadsLeft heads_left_of(const Model& model) {
+  HeadsLeft left;
+  for (const nn::MultiHeadAttention* attention : attentions_of(model)) {
+    const nn::HeadSet& heads = attention->heads();
+    if (!heads.is_whole()) left[attention->options().place] = heads.numbers;
+  }
+  return left;
+}
+
 Tensor Model::next_logits(Context& context, const Batch& batch) const {
   return logits(context, last_rows(context, forward(context, batch), batch.lens)).data();
 }

@@ -1,12 +1,14 @@
 // Model: what training, decoding and explaining need of any architecture, and what a model can do.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "headlight/io/io.h"
 #include "headlight/models/decoding.h"
+#include "headlight/models/heads_left.h"
 #include "headlight/nn/nn.h"
 
 namespace headlight::models {
@@ -95,6 +97,10 @@ class Model {
   // All attention modules; options().place of each is its public name, e.g. "decoder.0.self".
   virtual std::vector<nn::MultiHeadAttention*> attentions() = 0;
   virtual Parts parts() const = 0;
+  // A model of the same configuration that has these heads, whichever this one has; its parameters
+  // have no numbers yet. Throws Error(bad_input) for heads that the configuration does not have,
+  // and where models of this type cannot lose any.
+  virtual std::unique_ptr<Model> with_heads(const HeadsLeft& left) const;
 
   // The last layer's hidden states (B, T, C), the input of logits() and loss().
   virtual Value forward(Context& context, const Batch& batch) const = 0;
@@ -126,5 +132,10 @@ class Model {
   // Whether a tensor of a file is neither parameter nor copy and may be there all the same.
   virtual bool ignores(const std::string& name, const nn::StoredTensor& tensor) const = 0;
 };
+
+// The same as Model::attentions() for those who only look.
+std::vector<const nn::MultiHeadAttention*> attentions_of(const Model& model);
+// Where heads have been pruned, those that are left.
+HeadsLeft heads_left_of(const Model& model);
 
 }  // namespace headlight::models

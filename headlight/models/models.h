@@ -9,6 +9,7 @@
 #include "headlight/models/decoding.h"
 #include "headlight/models/folder.h"
 #include "headlight/models/gpt.h"
+#include "headlight/models/heads_left.h"
 #include "headlight/models/model.h"
 #include "headlight/models/registry.h"
 #include "headlight/models/seq2seq.h"

@@ -21,7 +21,10 @@ inline nn::Parameters distinct_parameters(std::initializer_list<nn::Parameters> 
 }
 
 // Numbers that a layer with a feed-forward layer `hidden` wide keeps at least for each token, for
-// going backwards.
-inline int64_t kept_of_layer(int64_t width, int64_t hidden) { return 8 * width + 2 * hidden; }
+// going backwards. `merged` is how wide its self-attention's heads are together: queries, keys,
+// values and what they give.
+inline int64_t kept_of_layer(int64_t width, int64_t merged, int64_t hidden) {
+  return 4 * width + 4 * merged + 2 * hidden;
+}
 
 }  // namespace headlight::models

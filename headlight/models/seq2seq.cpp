@@ -24,6 +24,10 @@ Seq2SeqConfig completed(Seq2SeqConfig config) {
   if (usual(config.encoder_attention_heads) && usual(config.decoder_attention_heads)) {
     config.head_dim = 0;
   }
+  if (!config.heads_left.empty()) {
+    config.heads_left =
+        checked_heads_left(std::move(config.heads_left), attention_heads(config), Seq2Seq::kType);
+  }
   return config;
 }
 
@@ -56,9 +60,12 @@ Side decoder_side(const Seq2SeqConfig& config) {
 
 nn::TransformerBlock block_of(const Seq2SeqConfig& config, const Side& side, int64_t layer) {
   const std::string name = side.name + ".layers." + std::to_string(layer) + ".";
+  const std::string place = side.name + "." + std::to_string(layer);
   const nn::NormPlace norms = config.normalize_before ? nn::NormPlace::pre : nn::NormPlace::post;
   return nn::TransformerBlock({.width = config.d_model,
                                .heads = side.heads,
+                               .self_heads_left = left_at(config.heads_left, place + ".self"),
+                               .cross_heads_left = left_at(config.heads_left, place + ".cross"),
                                .head_dim = config.head_dim,
                                .hidden = side.hidden,
                                .activation = config.activation,
@@ -76,7 +83,7 @@ nn::TransformerBlock block_of(const Seq2SeqConfig& config, const Side& side, int
                                          .feed_forward_norm = name + "final_layer_norm",
                                          .first = name + "fc1",
                                          .second = name + "fc2"},
-                               .place = side.name + "." + std::to_string(layer)});
+                               .place = place});
 }
 
 nn::TransformerStack layers_of(const Seq2SeqConfig& config, const Side& side) {
@@ -124,6 +131,18 @@ nn::OutputLayer output_of(const Seq2SeqConfig& config, const nn::Embedding& tabl
 
 }  // namespace
 
+std::vector<AttentionHeads> attention_heads(const Seq2SeqConfig& config) {
+  std::vector<AttentionHeads> all;
+  for (const Side& side : {encoder_side(config), decoder_side(config)}) {
+    for (int64_t layer = 0; layer < side.layers; ++layer) {
+      const std::string place = side.name + "." + std::to_string(layer);
+      all.push_back({place + ".self", side.heads});
+      if (side.decodes) all.push_back({place + ".cross", side.heads});
+    }
+  }
+  return all;
+}
+
 Seq2Seq::Seq2Seq(const Seq2SeqConfig& config)
     : config_(completed(config)),
       source_table_(config_.shared_embeddings ? "shared" : "encoder.embed_tokens",
@@ -141,23 +160,23 @@ Seq2Seq::Seq2Seq(const Seq2SeqConfig& config)
 int64_t parameter_count(const Seq2SeqConfig& given) {
   const Seq2SeqConfig config = completed(given);
   const int64_t width = config.d_model;
-  const auto attention = [&config, width](int64_t heads) {
-    const int64_t merged = config.head_dim == 0 ? width : heads * config.head_dim;
-    return 4 * width * merged + 3 * merged + width;
-  };
+  int64_t attentions = 0;
+  for (const AttentionHeads& one : attention_heads(config)) {
+    const int64_t head = config.head_dim == 0 ? width / one.heads : config.head_dim;
+    const int64_t merged = count_left(config.heads_left, one.place, one.heads) * head;
+    attentions += 4 * width * merged + 3 * merged + width;
+  }
   const int64_t norm = 2 * width;
   const auto feed_forward = [width](int64_t hidden) { return 2 * width * hidden + hidden + width; };
-  const int64_t encoder_layer =
-      attention(config.encoder_attention_heads) + feed_forward(config.encoder_ffn_dim) + 2 * norm;
-  const int64_t decoder_layer = 2 * attention(config.decoder_attention_heads) +
-                                feed_forward(config.decoder_ffn_dim) + 3 * norm;
+  const int64_t encoder_layer = feed_forward(config.encoder_ffn_dim) + 2 * norm;
+  const int64_t decoder_layer = feed_forward(config.decoder_ffn_dim) + 3 * norm;
   int64_t rows =
       config.shared_embeddings ? config.vocab_size : config.vocab_size + config.decoder_vocab_size;
   if (!config.tied_head) rows += config.decoder_vocab_size;
   if (config.learned_positions) {
     rows += 2 * (config.max_position_embeddings + config.position_start);
   }
-  return rows * width + config.encoder_layers * encoder_layer +
+  return rows * width + attentions + config.encoder_layers * encoder_layer +
          config.decoder_layers * decoder_layer + (config.final_layer_norm ? 2 * norm : 0) +
          (config.head_bias ? config.decoder_vocab_size : 0);
 }
@@ -200,6 +219,12 @@ Parts Seq2Seq::parts() const {
           .output = &decoder_.output,
           .encoder_table = source_table_.weight().get(),
           .decoder_table = target_table_.weight().get()};
+}
+
+std::unique_ptr<Model> Seq2Seq::with_heads(const HeadsLeft& left) const {
+  Seq2SeqConfig config = config_;
+  config.heads_left = left;
+  return std::make_unique<Seq2Seq>(config);
 }
 
 Value Seq2Seq::encode(Context& context, const Tensor& source_ids, const Tensor& source_lens) const {

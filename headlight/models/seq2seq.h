@@ -35,10 +35,14 @@ struct Seq2SeqConfig {
   float attention_dropout = 0;
   float activation_dropout = 0;
   SpecialIds special_ids = {};
+  HeadsLeft heads_left = {};
 };
 
 // Numbers in all parameters, known before any is made.
 int64_t parameter_count(const Seq2SeqConfig& config);
+
+// The attentions that the configuration describes.
+std::vector<AttentionHeads> attention_heads(const Seq2SeqConfig& config);
 
 class Seq2Seq : public Model {
  public:
@@ -62,6 +66,7 @@ class Seq2Seq : public Model {
   void draw(uint64_t seed) override;
   std::vector<nn::MultiHeadAttention*> attentions() override;
   Parts parts() const override;
+  std::unique_ptr<Model> with_heads(const HeadsLeft& left) const override;
 
   using Model::loss;
   // The encoder's output (B, S, C).

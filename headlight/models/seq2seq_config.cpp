@@ -56,15 +56,24 @@ ModelPlan untied_plan(Seq2SeqConfig config, const std::string& copy) {
   return plan_of(config);
 }
 
+// Of self-attention and feed-forward layers.
+int64_t activations_of(const Seq2SeqConfig& config) {
+  int64_t kept = 0;
+  for (const AttentionHeads& one : attention_heads(config)) {
+    if (!one.place.ends_with(".self")) continue;
+    const int64_t hidden =
+        one.place.starts_with("encoder.") ? config.encoder_ffn_dim : config.decoder_ffn_dim;
+    const int64_t left = count_left(config.heads_left, one.place, one.heads);
+    kept += kept_of_layer(config.d_model, config.d_model * left / one.heads, hidden);
+  }
+  return kept;
+}
+
 ModelPlan plan_of(const Seq2SeqConfig& config) {
-  const int64_t encoder =
-      config.encoder_layers * kept_of_layer(config.d_model, config.encoder_ffn_dim);
-  const int64_t decoder =
-      config.decoder_layers * kept_of_layer(config.d_model, config.decoder_ffn_dim);
   return {
       .parameters = parameter_count(config),
       .tables = config.learned_positions ? 0 : 2 * config.max_position_embeddings * config.d_model,
-      .activations = encoder + decoder,
+      .activations = activations_of(config),
       .make = [config] { return std::make_unique<Seq2Seq>(config); },
       .untied = [config](const std::string& copy) { return untied_plan(config, copy); }};
 }
@@ -125,6 +134,7 @@ Seq2SeqConfig Seq2Seq::read_config(const io::Json& json, const std::string& path
                                           OutsideIds::refused);
   check_heads(reader, config, "encoder_attention_heads", config.encoder_attention_heads);
   check_heads(reader, config, "decoder_attention_heads", config.decoder_attention_heads);
+  config.heads_left = read_heads_left(json, path, attention_heads(config));
   if (!config.learned_positions && config.d_model % 2 != 0) {
     reader.refuse("d_model", "is " + std::to_string(config.d_model) +
                                  ", sinusoidal positions need an even width");
@@ -168,6 +178,7 @@ io::Json Seq2Seq::config() const {
     config.emplace_back("decoder_vocab_size", config_.decoder_vocab_size);
   }
   if (config_.head_dim != 0) config.emplace_back("head_dim", config_.head_dim);
+  write_heads_left(config, config_.heads_left, attention_heads(config_));
   write_special_ids(config, config_.special_ids);
   return config;
 }

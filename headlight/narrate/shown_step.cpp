@@ -215,13 +215,19 @@ ShownArray shown_tensor(const explain::Trace& trace, const Catalogue& catalogue,
   array.numbers = trace.values(tensor.name);
   for (const Axis axis : tensor.axes) array.labels.push_back(trace.labels(axis));
   const int head_axis = tensor.head_axis();
+  const auto head_label = [&](int64_t number) {
+    return catalogue.text("place.head", {{"head", std::to_string(number)}});
+  };
+  for (const int64_t number : tensor.head_numbers) {
+    array.labels[static_cast<size_t>(head_axis)].push_back(head_label(number));
+  }
   if (head >= 0 && head_axis >= 0) {
     array.numbers = array.numbers.slice(head_axis, head, 1).contiguous();
     array.tensor_begin = head * array.numbers.elements();  // of the one sequence
-    array.labels[static_cast<size_t>(head_axis)] = {
-        catalogue.text("place.head", {{"head", std::to_string(head)}})};
+    const int64_t number = tensor.head_number(head);
+    array.labels[static_cast<size_t>(head_axis)] = {head_label(number)};
     const std::string place = tensor.name.substr(0, tensor.name.rfind('.'));
-    array.name = place + ".head." + std::to_string(head) + tensor.name.substr(place.size());
+    array.name = place + ".head." + std::to_string(number) + tensor.name.substr(place.size());
   }
   // A vector for each row of a sequence is drawn as one column: (1, T) as (T,).
   const auto axis_count = static_cast<size_t>(array.numbers.rank());

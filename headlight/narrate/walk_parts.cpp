@@ -128,15 +128,15 @@ std::string way_back(const Trace& trace, const std::string& name) {
   return "";
 }
 
-// Of the step in which heads look; where that has none, all.
-std::vector<std::string> attention_matrices(const Trace& trace) {
+// A weight of the step in which heads look; where that has none that the loss depends on, any.
+explain::CellReference told_weight(const Trace& trace, models::Model& model) {
   std::vector<std::string> all, of_attention;
   for (const explain::TracedTensor& parameter : trace.parameters()) {
     if (parameter.shape.rank() != 2) continue;
     all.push_back(parameter.name);
     if (step_of_use(trace, parameter) == Step::attention) of_attention.push_back(parameter.name);
   }
-  return of_attention.empty() ? all : of_attention;
+  return explain::steepest_weight(trace, model, of_attention, all);
 }
 
 void add_update(const Walk& walk, const explain::BackwardWalk& backward, ShownStep& step) {
@@ -192,8 +192,7 @@ explain::BackwardWalk walk_to_weight(const Trace& trace, models::Model& model,
     options.optimizer.learning_rate = training->next_learning_rate;
   }
   const explain::CellReference cell =
-      weight ? explain::parse_cell(trace, *weight)
-             : explain::steepest_weight(trace, model, attention_matrices(trace));
+      weight ? explain::parse_cell(trace, *weight) : told_weight(trace, model);
   return explain::walk_backward(trace, model, cell, options);
 }
 

@@ -15,7 +15,8 @@ using tensor::Tensor;
 }
 
 // Checked before anything is appended.
-void check_call(const Context& context, const AttentionOptions& call, const std::string& place) {
+void check_cached_call(const Context& context, const AttentionOptions& call,
+                       const std::string& place) {
   if (context.tape != nullptr) refuse_cached(place, "has no gradients: use it without a tape");
   if (call.valid_lens.defined())
     refuse_cached(place, "valid_lens are the cache's lengths, give none");
@@ -25,29 +26,32 @@ void check_call(const Context& context, const AttentionOptions& call, const std:
 
 Value MultiHeadAttention::forward(Context& context, const Value& x, KvCache& cache,
                                   const AttentionOptions& call) const {
-  check_call(context, call, options_.place);
+  check_cached_call(context, call, options_.place);
   if (call.past.defined()) refuse_cached(options_.place, "past is what the cache holds, give none");
+  if (heads_.count() == 0) return without_heads(context, x, call);
   const Projected projected = project(context, x, x, x);
   AttentionOptions options = call;
   if (!cache.empty()) options.past = cache.lengths();
   const Value queries = prepared(context, kQuery, projected[kQuery], options.past);
   const Value keys = prepared(context, kKey, projected[kKey], options.past);
-  cache.append(context, keys.data(), projected[kValue].data(), options_.kv_heads, call.query_lens);
+  cache.append(context, keys.data(), projected[kValue].data(), heads_.kv_count(), call.query_lens);
   return attend_cached(context, queries, cache, options);
 }
 
 void MultiHeadAttention::remember(Context& context, const Value& key, const Value& value,
                                   KvCache& cache, const Tensor& lens) const {
+  if (heads_.count() == 0) return;
   Projected projected;
   project_key_value(context, key, value, projected);
   name_projected(context, projected);
   const Value keys = prepared(context, kKey, projected[kKey], cache.lengths());
-  cache.append(context, keys.data(), projected[kValue].data(), options_.kv_heads, lens);
+  cache.append(context, keys.data(), projected[kValue].data(), heads_.kv_count(), lens);
 }
 
 Value MultiHeadAttention::recall(Context& context, const Value& query, const KvCache& cache,
                                  const AttentionOptions& call) const {
-  check_call(context, call, options_.place);
+  check_cached_call(context, call, options_.place);
+  if (heads_.count() == 0) return without_heads(context, query, call);
   if (!cache.lengths().defined()) refuse_cached(options_.place, "nothing has been remembered yet");
   const Projected projected = {inputs_[kQuery].forward(context, query)};
   name_projected(context, projected);

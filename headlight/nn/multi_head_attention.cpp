@@ -28,22 +28,6 @@ bool same(const Value& a, const Value& b) {
   return true;
 }
 
-// Some of the `count` heads that each row of a contiguous x (..., count * W) consists of.
-Value take_heads(Context& context, const Value& x, int64_t count,
-                 const std::vector<int64_t>& heads) {
-  const int64_t width = x.size(-1) / count;
-  const int64_t rows = x.shape().elements() / x.size(-1);
-  const auto kept = static_cast<int64_t>(heads.size());
-  Tensor indices = Tensor::uninitialized(DType::i64, {rows, kept});
-  for (int64_t row = 0; row < rows; ++row) {
-    std::transform(heads.begin(), heads.end(), indices.mutable_data<int64_t>() + row * kept,
-                   [&](int64_t head) { return row * count + head; });
-  }
-  const Value taken =
-      autograd::embedding(context, indices, autograd::reshape(x, {rows * count, width}));
-  return autograd::reshape(taken, x.shape().with(-1, kept * width));
-}
-
 Shape weight_shape(WeightLayout layout, int64_t outputs, int64_t inputs) {
   return layout == WeightLayout::out_in ? Shape{outputs, inputs} : Shape{inputs, outputs};
 }
@@ -51,7 +35,16 @@ Shape weight_shape(WeightLayout layout, int64_t outputs, int64_t inputs) {
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
-    : options_(with_defaults(options)) {
+    : options_(with_defaults(options)),
+      heads_(head_set(options_.place, options_.heads, options_.kv_heads, options_.heads_left)) {
+  if (!heads_.is_whole() && heads_.count() > 0) {
+    pruned_ = {.original = heads_.original,
+               .numbers = Tensor::of({heads_.count()}, heads_.numbers),
+               .kv_original = options_.kv_heads,
+               .kv_numbers = Tensor::of({heads_.kv_count()}, heads_.kv_numbers),
+               .kv_head_of =
+                   heads_.is_even() ? Tensor() : Tensor::of({heads_.count()}, heads_.kv_head_of)};
+  }
   for (const Input input : {kQuery, kKey, kValue}) inputs_.push_back(input_layer(input));
   key_value_ = Linear::joined(inputs_[kKey], inputs_[kValue]);
   if (key_value_) query_key_value_ = Linear::joined(inputs_[kQuery], *key_value_);
@@ -70,15 +63,15 @@ void MultiHeadAttention::make_output_layer() {
   Linear::Part part{.outputs = options_.out_dim, .layout = names.layout};
   part.weight = parameter(
       names.output_weight,
-      weight_shape(names.layout, options_.out_dim, options_.heads * options_.value_head_dim));
+      weight_shape(names.layout, options_.out_dim, heads_.count() * options_.value_head_dim));
   if (!names.output_bias.empty()) part.bias = parameter(names.output_bias, {options_.out_dim});
   output_ = Linear(std::move(part));
 }
 
 void MultiHeadAttention::make_input_norms() {
+  if (heads_.count() == 0) return;  // nothing is left to normalise
   const QueryKeyNormOptions& norm = options_.query_key_norm;
   const std::string* names[] = {&options_.names.query_norm, &options_.names.key_norm};
-  const int64_t heads[] = {options_.projected_queries.count, options_.projected_keys.count};
   for (const Input input : {kQuery, kKey}) {
     if (names[input]->empty()) continue;
     input_norms_[input].emplace(
@@ -88,15 +81,26 @@ void MultiHeadAttention::make_input_norms() {
                     .bias = norm.bias,
                     .epsilon = norm.epsilon,
                     .weight_offset = norm.weight_offset,
-                    .heads = norm.each_head ? heads[input] : 1});
+                    .heads = norm.each_head ? projected_heads(input) : 1});
     append(parameters_, input_norms_[input]->parameters());
   }
 }
 
+bool MultiHeadAttention::normalizes_whole_rows(bool is_query) const {
+  const std::string& name = is_query ? options_.names.query_norm : options_.names.key_norm;
+  return !name.empty() && !options_.query_key_norm.each_head;
+}
+
+int64_t MultiHeadAttention::projected_heads(Input input) const {
+  const bool is_query = input == kQuery;
+  const bool all = input != kValue && heads_.count() > 0 && normalizes_whole_rows(is_query);
+  if (is_query) return all ? options_.heads : heads_.count();
+  return all ? options_.kv_heads : heads_.kv_count();
+}
+
 std::array<int64_t, 3> MultiHeadAttention::projected_widths() const {
-  return {options_.projected_queries.count * options_.head_dim,
-          options_.projected_keys.count * options_.head_dim,
-          options_.kv_heads * options_.value_head_dim};
+  return {projected_heads(kQuery) * options_.head_dim, projected_heads(kKey) * options_.head_dim,
+          projected_heads(kValue) * options_.value_head_dim};
 }
 
 std::array<int64_t, 3> MultiHeadAttention::input_widths() const {
@@ -180,14 +184,17 @@ Value MultiHeadAttention::prepared(Context& context, Input input, const Value& p
   const std::string& place = options_.place;
   Value x = projected;
   if (const std::optional<Norm>& norm = input_norms_[input]) x = norm->forward(context, x);
-  const ProjectedHeads& heads = is_query ? options_.projected_queries : options_.projected_keys;
-  if (!heads.attending.empty()) x = take_heads(context, x, heads.count, heads.attending);
+  const int64_t projected_count = projected_heads(input);
+  if ((is_query ? heads_.count() : heads_.kv_count()) < projected_count) {
+    x = autograd::take_heads(context, x, projected_count,
+                             is_query ? pruned_.numbers : pruned_.kv_numbers);
+  }
   if (input_norms_[input]) {
     autograd::observe(context, place, is_query ? "query_normed" : "key_normed", x);
   }
   if (!rates_.defined()) return x;
   x = autograd::rotate(context, x,
-                       {.heads = is_query ? options_.heads : options_.kv_heads,
+                       {.heads = is_query ? heads_.count() : heads_.kv_count(),
                         .rates = rates_,
                         .interleaved = options_.rotation.interleaved,
                         .past = past,
@@ -212,7 +219,13 @@ void MultiHeadAttention::project_key_value(Context& context, const Value& key, c
 
 void MultiHeadAttention::make_position_bias() {
   PositionBiasOptions& bias = options_.position_bias;
-  if (!bias.slopes.empty()) slopes_ = Value::leaf(Tensor::of({options_.heads}, bias.slopes));
+  if (!bias.slopes.empty()) {
+    std::vector<float> slopes;
+    for (const int64_t head : heads_.numbers) {
+      slopes.push_back(bias.slopes[static_cast<size_t>(head)]);
+    }
+    slopes_ = Value::leaf(Tensor::of({heads_.count()}, slopes));
+  }
   if (!options_.names.position_bias.empty()) {
     bias.table = std::make_shared<Parameter>(options_.names.position_bias,
                                              Shape{bias.buckets, options_.heads});
@@ -227,8 +240,8 @@ autograd::PositionBias MultiHeadAttention::position_bias(Context& context) const
   }
   if (!bias.table) return {};
   Value table = bias.table->value();
-  if (!bias.columns.empty()) {
-    table = take_heads(context, table, table.size(1), bias.columns);
+  if (!heads_.is_whole()) {
+    table = autograd::take_heads(context, table, table.size(1), pruned_.numbers);
     autograd::observe(context, options_.place, "position_bias_table", table);
   }
   return {.kind = autograd::PositionBiasKind::buckets,
@@ -237,16 +250,22 @@ autograd::PositionBias MultiHeadAttention::position_bias(Context& context) const
           .max_distance = bias.max_distance};
 }
 
-// The call's options with the module's own.
-AttentionOptions MultiHeadAttention::op_options(Context& context,
-                                                const AttentionOptions& call) const {
-  if (call.heads != 1 || call.kv_heads != 0 || call.dropout != 0 || !call.place.empty()) {
+void MultiHeadAttention::check_call(const AttentionOptions& call) const {
+  const bool names_heads = call.heads != 1 || call.kv_heads != 0 || call.pruned != nullptr;
+  if (names_heads || call.dropout != 0 || !call.place.empty()) {
     refuse_attention(options_.place,
                      "heads, kv_heads, dropout and place are the module's, not the call's");
   }
+}
+
+// The call's options with the module's own.
+AttentionOptions MultiHeadAttention::op_options(Context& context,
+                                                const AttentionOptions& call) const {
+  check_call(call);
   AttentionOptions options = call;
-  options.heads = options_.heads;
-  options.kv_heads = options_.kv_heads;
+  options.heads = heads_.count();
+  options.kv_heads = heads_.kv_count();
+  options.pruned = pruned_.original > 0 ? &pruned_ : nullptr;
   options.dropout = options_.weight_dropout;
   options.place = options_.place;
   if (!options.scale) options.scale = options_.scale;
@@ -261,6 +280,7 @@ AttentionOptions MultiHeadAttention::op_options(Context& context,
 
 Value MultiHeadAttention::forward(Context& context, const Value& query, const Value& key,
                                   const Value& value, const AttentionOptions& call) const {
+  if (heads_.count() == 0) return without_heads(context, query, call);
   const Projected projected = project(context, query, key, value);
   const Value queries = prepared(context, kQuery, projected[kQuery], call.past);
   const Value keys = prepared(context, kKey, projected[kKey], {});
@@ -273,7 +293,24 @@ Value MultiHeadAttention::finish(Context& context, const Value& merged) const {
   const std::string& place = options_.place;
   const Value concatenated = autograd::intervene(context, place, "concatenated", merged);
   autograd::observe(context, place, "concatenated", concatenated);
-  Value output = output_ ? output_->forward(context, concatenated) : concatenated;
+  return project_output(context, concatenated);
+}
+
+Value MultiHeadAttention::without_heads(Context& context, const Value& query,
+                                        const AttentionOptions& call) const {
+  check_call(call);
+  if (query.rank() != 3 || query.size(2) != options_.query_width) {
+    refuse_attention(options_.place, "the query is " + query.shape().text() + ", rows of " +
+                                         std::to_string(options_.query_width) + " are needed");
+  }
+  return project_output(context, Value::leaf(Tensor::uninitialized(context.arena, DType::f32,
+                                                                   query.shape().with(2, 0))));
+}
+
+// A product over no heads at all is zero: the bias is what remains.
+Value MultiHeadAttention::project_output(Context& context, const Value& merged) const {
+  const std::string& place = options_.place;
+  Value output = output_ ? output_->forward(context, merged) : merged;
   output = autograd::dropout(context, output, options_.output_dropout,
                              autograd::place_name(place, "output"));
   output = autograd::intervene(context, place, "output", output);

@@ -13,22 +13,27 @@ namespace headlight::nn {
 using autograd::AttentionOptions;
 
 // In forward(), of AttentionOptions the masks, past, lengths, bias and gates are the caller's; so
-// are scale, softcap, window and position bias where it sets them. Heads, kv_heads, dropout and
-// place are the module's own, setting them is an Error.
+// are scale, softcap, window and position bias where it sets them. Heads and what is said of them,
+// dropout and place are the module's own, setting them is an Error.
 //
 // Besides what autograd::attention shows (query, key, scores, weights, ... (B, H, ...)), an
 // observer may want at "<place>.": projected (B, T, H*D + Hkv*D + Hkv*E; only in self-attention
 // with a fused weight), projected_query, projected_key, projected_value (before the split into
 // heads), query_normed, key_normed, query_rotated, key_rotated (the same after the norms and the
 // rotation, where there are any), concatenated (B, T, H*E) and output. An intervention may change
-// concatenated and output.
+// concatenated and output. Without any head there is nothing but output.
 class MultiHeadAttention {
  public:
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
 
   // With the defaults filled in.
   const MultiHeadAttentionOptions& options() const noexcept { return options_; }
+  // Which heads there are. H and Hkv of shapes are heads().count() and heads().kv_count().
+  const HeadSet& heads() const noexcept { return heads_; }
   const Parameters& parameters() const noexcept { return parameters_; }
+  // Whether the queries, or the keys, are normalised over whole rows: all their heads are
+  // projected.
+  bool normalizes_whole_rows(bool is_query) const;
   // The projections of query, key and value, and the one of the merged heads (null: none).
   const std::vector<Linear>& input_layers() const noexcept { return inputs_; }
   const Linear* output_layer() const noexcept { return output_ ? &*output_ : nullptr; }
@@ -50,7 +55,7 @@ class MultiHeadAttention {
   // Self-attention that goes on from `cache`: appends the keys and values of x (of sequence b the
   // first call.query_lens[b] rows, or all) and attends to all that are there then, with `past` and
   // `valid_lens` from the cache. Each row has the bits it has in a whole run. No gradients: a tape
-  // is an Error.
+  // is an Error. A module without heads leaves caches as they are.
   Value forward(Context& context, const Value& x, KvCache& cache,
                 const AttentionOptions& call = {}) const;
   // Cross-attention over keys and values that stay: remember() projects and appends them (of
@@ -63,6 +68,9 @@ class MultiHeadAttention {
  private:
   enum Input { kQuery, kKey, kValue };
   using Projected = std::array<Value, 3>;
+
+  void check_call(const AttentionOptions& call) const;
+  int64_t projected_heads(Input input) const;
 
   std::array<int64_t, 3> input_widths() const;
   std::array<int64_t, 3> projected_widths() const;
@@ -85,8 +93,13 @@ class MultiHeadAttention {
   Value attend_cached(Context& context, const Value& query, const KvCache& cache,
                       const AttentionOptions& call) const;
   Value finish(Context& context, const Value& merged) const;
+  Value project_output(Context& context, const Value& merged) const;
+  // What a module without heads gives for as many rows as the query has.
+  Value without_heads(Context& context, const Value& query, const AttentionOptions& call) const;
 
   MultiHeadAttentionOptions options_;
+  HeadSet heads_;
+  autograd::PrunedHeads pruned_;  // original is 0: nothing was
   Parameters parameters_;
   std::vector<Linear> inputs_;       // query, key, value
   std::optional<Linear> key_value_;  // where they lie side by side

@@ -64,16 +64,9 @@ void check_table(const MultiHeadAttentionOptions& options) {
   const PositionBiasOptions& bias = options.position_bias;
   const tensor::Shape shape =
       bias.table ? bias.table->shape() : tensor::Shape{bias.buckets, options.heads};
-  const auto columns = static_cast<int64_t>(bias.columns.size());
-  if (shape.rank() != 2 || (columns == 0 ? shape[1] : columns) != options.heads) {
-    refuse_options(options.place, "the table of position biases is " + shape.text() + ", " +
-                                      std::to_string(columns) + " of its columns chosen, for " +
+  if (shape.rank() != 2 || shape[1] != options.heads) {
+    refuse_options(options.place, "the table of position biases is " + shape.text() + " for " +
                                       std::to_string(options.heads) + " heads");
-  }
-  for (const int64_t column : bias.columns) {
-    if (column >= 0 && column < shape[1]) continue;
-    refuse_options(options.place, "the table of position biases " + shape.text() +
-                                      " has no column " + std::to_string(column));
   }
   const int64_t one_side = bias.bidirectional ? shape[0] / 2 : shape[0];
   if (one_side < 2 || bias.max_distance <= one_side / 2) {
@@ -100,28 +93,10 @@ void check_position_bias(const MultiHeadAttentionOptions& options) {
   }
 }
 
-void complete_projected(const MultiHeadAttentionOptions& options, const char* which, int64_t heads,
-                        ProjectedHeads& projected) {
-  set_default(projected.count, heads);
-  const bool is_query = &projected == &options.projected_queries;
-  const std::string& norm = is_query ? options.names.query_norm : options.names.key_norm;
-  if (!projected.attending.empty() && (norm.empty() || options.query_key_norm.each_head)) {
-    refuse_options(options.place, std::string(which) +
-                                      " heads that do not attend are of use to "
-                                      "norms over whole rows only");
-  }
-  const auto attending = static_cast<int64_t>(projected.attending.size());
-  if ((attending == 0 ? projected.count : attending) != heads) {
-    refuse_options(options.place, std::string("of ") + std::to_string(projected.count) +
-                                      " projected " + which + " heads " +
-                                      std::to_string(attending == 0 ? projected.count : attending) +
-                                      " attend, there are " + std::to_string(heads));
-  }
-  for (const int64_t head : projected.attending) {
-    if (head >= 0 && head < projected.count) continue;
-    refuse_options(options.place, std::string("there is no projected ") + which + " head " +
-                                      std::to_string(head) + " among " +
-                                      std::to_string(projected.count));
+void check_heads_left(const MultiHeadAttentionOptions& options) {
+  if (options.heads_left && !options.output_projection) {
+    refuse_options(options.place,
+                   "without an output projection the heads themselves are the output, none can go");
   }
 }
 
@@ -205,8 +180,7 @@ MultiHeadAttentionOptions with_defaults(MultiHeadAttentionOptions options) {
   check_rotation(options);
   if (options.position_bias.table) options.names.position_bias.clear();
   check_position_bias(options);
-  complete_projected(options, "query", options.heads, options.projected_queries);
-  complete_projected(options, "key", options.kv_heads, options.projected_keys);
+  check_heads_left(options);
   return options;
 }
 

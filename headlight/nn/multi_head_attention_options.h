@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "headlight/nn/head_set.h"
 #include "headlight/nn/linear.h"
 #include "headlight/nn/norm.h"
 
@@ -61,27 +62,25 @@ struct PositionBiasOptions {
   int64_t buckets = 32;       // of a table that is made here
   bool bidirectional = true;  // half of the buckets are for keys after the query
   int64_t max_distance = 128;
-  std::vector<int64_t> columns = {};  // of the table, for each head: left by pruning. Empty: all
 };
 
 // ALiBi's slopes as published: powers of two for 2^n heads, and those of the next numbers between
 // them for others.
 std::vector<float> alibi_slopes(int64_t heads);
 
-// Which heads of a projection attend. Others are left by pruning where a norm is over whole rows:
-// it takes them in, attention does not see them.
-struct ProjectedHeads {
-  int64_t count = 0;                    // default: those that attend
-  std::vector<int64_t> attending = {};  // numbers among `count`; empty: all
-};
-
 // 0 stands for the default. By default the widths are those of the paper: D = E = out_dim / heads.
+// Numbers of heads, slopes and tables of position biases are those of the module before any head
+// was pruned; `heads_left` says which of them it has.
 struct MultiHeadAttentionOptions {
   int64_t query_width = 0;  // of the inputs
   int64_t key_width = 0;    // default: query_width
   int64_t value_width = 0;  // default: key_width
   int64_t heads = 1;
-  int64_t kv_heads = 0;           // default: heads; divides heads
+  int64_t kv_heads = 0;  // default: heads; divides heads
+  // Heads that pruning has left, maybe none: then the output is the output projection's bias.
+  // Unset: all. Projections and the output weight have only these; where a norm is over whole rows
+  // of queries or keys it takes all in, and the projection before it has them all.
+  std::optional<HeadNumbers> heads_left = {};
   int64_t out_dim = 0;            // default: query_width
   int64_t head_dim = 0;           // D; default: out_dim / heads, which must be whole
   int64_t value_head_dim = 0;     // E; default: head_dim
@@ -95,8 +94,6 @@ struct MultiHeadAttentionOptions {
   QueryKeyNormOptions query_key_norm = {};
   RotaryOptions rotation = {};
   PositionBiasOptions position_bias = {};
-  ProjectedHeads projected_queries = {};
-  ProjectedHeads projected_keys = {};
   float weight_dropout = 0;  // in training
   float output_dropout = 0;
   AttentionNames names = fused_names();

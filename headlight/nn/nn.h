@@ -8,6 +8,7 @@
 #include "headlight/nn/attention_layout.h"
 #include "headlight/nn/embedding.h"
 #include "headlight/nn/feed_forward.h"
+#include "headlight/nn/head_set.h"
 #include "headlight/nn/kv_cache.h"
 #include "headlight/nn/linear.h"
 #include "headlight/nn/multi_head_attention.h"

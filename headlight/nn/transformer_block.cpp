@@ -59,6 +59,7 @@ MultiHeadAttentionOptions attention_options(const TransformerBlockOptions& optio
 
 MultiHeadAttention self_attention_of(const TransformerBlockOptions& options) {
   MultiHeadAttentionOptions self = attention_options(options, options.names.self, "self");
+  self.heads_left = options.self_heads_left;
   self.window = options.window;
   self.rotation = options.rotation;
   self.position_bias = options.position_bias;
@@ -101,7 +102,9 @@ TransformerBlock::TransformerBlock(const TransformerBlockOptions& options)
       self_(self_attention_of(options)),
       feed_forward_(feed_forward_of(options)) {
   if (options.cross_attention) {
-    cross_.emplace(attention_options(options, options.names.cross, "cross"));
+    MultiHeadAttentionOptions cross = attention_options(options, options.names.cross, "cross");
+    cross.heads_left = options.cross_heads_left;
+    cross_.emplace(cross);
   }
   make_norms();
 }

@@ -45,7 +45,9 @@ struct TransformerNames {
 struct TransformerBlockOptions {
   int64_t width = 0;
   int64_t heads = 1;
-  int64_t kv_heads = 0;        // default: heads; divides heads
+  int64_t kv_heads = 0;                             // default: heads; divides heads
+  std::optional<HeadNumbers> self_heads_left = {};  // by pruning; unset: all
+  std::optional<HeadNumbers> cross_heads_left = {};
   int64_t head_dim = 0;        // default: width / heads, which must be whole
   int64_t value_head_dim = 0;  // default: head_dim
   int64_t hidden = 0;          // of the feed-forward layer

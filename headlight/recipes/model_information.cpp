@@ -28,7 +28,7 @@ std::string tokenizer_in(base::FileSystem& files, const std::string& folder) {
 }  // namespace
 
 ModelInformation information_on(base::FileSystem& files, const recipes::LoadedModel& loaded) {
-  models::Model& model = *loaded.model;
+  const models::Model& model = *loaded.model;
   ModelInformation information{.config = model.config(),
                                .type = std::string(model.type()),
                                .vocab_size = model.vocab_size(),
@@ -39,16 +39,22 @@ ModelInformation information_on(base::FileSystem& files, const recipes::LoadedMo
   for (const nn::ParameterHandle& parameter : model.parameters()) {
     information.parameters += parameter->shape().elements();
   }
-  for (const nn::MultiHeadAttention* attention : model.attentions()) {
-    information.attentions.emplace_back(attention->options().place, attention->options().heads);
+  for (const nn::MultiHeadAttention* attention : models::attentions_of(model)) {
+    information.attentions.push_back(
+        {attention->options().place, attention->heads().original, attention->heads().numbers});
   }
   return information;
 }
 
 io::Json information_json(const ModelInformation& information) {
   io::Json::Array attentions;
-  for (const auto& [place, heads] : information.attentions) {
-    attentions.emplace_back(io::Json::Object{{"name", place}, {"heads", heads}});
+  for (const AttentionInformation& one : information.attentions) {
+    io::Json::Object attention{{"name", one.place}, {"heads", one.heads.size()}};
+    if (std::ssize(one.heads) < one.original) {
+      attention.emplace_back("original_heads", one.original);
+      attention.emplace_back("left", io::Json::Array(one.heads.begin(), one.heads.end()));
+    }
+    attentions.emplace_back(std::move(attention));
   }
   return io::Json::Object{
       {"model_type", information.type},

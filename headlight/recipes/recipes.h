@@ -1,7 +1,7 @@
 // Door of recipes: from what a user asks for to a run. Presets and keys, task + tokenizer + model +
 // trainer from them, runs, exams of generated tasks, evaluation, the worked model and its training,
-// models that come with Headlight, a model's tokenizer, heads switched off by name, experiments on
-// heads. What a command line, a server and Python share; nothing here knows argv or a terminal.
+// models that come with Headlight, a model's tokenizer, experiments on heads, folders of pruned
+// models. What a command line, a server and Python share; nothing here knows argv or a terminal.
 //
 //   recipes::FilesWithEmbedded files;
 //   recipes::train_model(threads, files,
@@ -22,7 +22,7 @@
 #include "headlight/recipes/habits.h"
 #include "headlight/recipes/head_examples.h"
 #include "headlight/recipes/head_experiments.h"
-#include "headlight/recipes/heads_off.h"
+#include "headlight/recipes/model_copy.h"
 #include "headlight/recipes/model_information.h"
 #include "headlight/recipes/named_model.h"
 #include "headlight/recipes/sentence_settings.h"

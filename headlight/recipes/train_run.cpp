@@ -39,7 +39,13 @@ void check_is_new(base::FileSystem& files, const TrainRequest& request) {
 std::optional<io::Json> earlier_run(base::FileSystem& files, const TrainRequest& request) {
   const std::string& folder = request.folder;
   if (!request.resume || !base::exists(files, folder)) return std::nullopt;
-  if (base::exists(files, run_file(folder))) return io::read_json(files, run_file(folder));
+  if (base::exists(files, run_file(folder))) {
+    io::Json run = io::read_json(files, run_file(folder));
+    if (run.find("data_sum") != nullptr) return run;
+    throw Error(ErrorKind::bad_input, request.values.key_text("out"), folder,
+                "holds a model and no run to go on with; " + request.values.key_text("init") + " " +
+                    folder + " trains it on in another folder");
+  }
   // A start that was killed leaves nothing, or a temporary file.
   const auto names = base::list_directory(files, folder);
   if (std::ranges::all_of(names, base::is_temporary)) return std::nullopt;

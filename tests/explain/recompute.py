@@ -57,6 +57,11 @@ def linear(shape, a, input, weight, bias=None):
     return result if bias is None else result + bias[a["bias_begin"] : a["bias_begin"] + a["outputs"]]
 
 
+def repeat(shape, a, bias=None):
+    result = np.zeros(shape)
+    return result if bias is None else result + bias[a["bias_begin"] : a["bias_begin"] + shape[-1]]
+
+
 def split(shape, a, input):
     batch, rows, width = input.shape
     return input.reshape(batch, rows, a["heads"], width // a["heads"]).transpose(0, 2, 1, 3)
@@ -107,6 +112,7 @@ OPERATIONS = {
     "sinusoid": sinusoid,
     "add": lambda shape, a, left, right, more=0: left + right + more,
     "linear": linear,
+    "repeat": repeat,
     "cut": lambda shape, a, input: input[..., a["begin"] : a["begin"] + a["width"]],
     "split": split,
     "scores": scores,

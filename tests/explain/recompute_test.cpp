@@ -61,6 +61,14 @@ TEST_F(Recompute, the_model_of_numbers_is_computed_again_by_another_program) {
                     {.text = "forty two", .target = "42"});
 }
 
+TEST_F(Recompute, a_pruned_model_is_computed_again_by_another_program) {
+  models::Seq2SeqConfig config = models::small_seq2seq();
+  config.heads_left = {
+      {"encoder.0.self", {1, 3}}, {"encoder.1.self", {}}, {"decoder.0.cross", {2}}};
+  models::Seq2Seq model(config);
+  expect_recomputed_with_variants(traced(model, 6, 5), model);
+}
+
 TEST_F(Recompute, a_bert_is_computed_again_by_another_program) {
   models::Bert bert(models::small_bert());
   expect_recomputed_with_variants(traced(bert, 6), bert);

@@ -41,7 +41,7 @@ TEST_F(Ablation, at_zero_is_what_heads_switched_off_give) {
   EXPECT_NEAR(result.baseline.loss, loss_with(nullptr, all), 1e-6);
   ASSERT_EQ(result.heads.size(), 8u);
   for (const AblatedHead& head : result.heads) {
-    recipes::HeadsOff off(recipes::parse_head_names(head.head, "test"), model_);
+    heads::HeadsOff off(heads::parse_head_names(head.head, "test"), model_);
     EXPECT_NEAR(head.measured.loss, loss_with(&off, all), 1e-6) << head.head;
     EXPECT_EQ(head.change, head.measured.loss - result.baseline.loss);
     EXPECT_NE(head.change, 0);

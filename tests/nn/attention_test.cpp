@@ -321,22 +321,42 @@ TEST_F(Attention, alibi_slopes_are_those_of_the_paper) {
   EXPECT_FLOAT_EQ(twelve[11], std::exp2(-3.5F));
 }
 
-TEST_F(Attention, refuses_heads_that_nobody_needs) {
-  const auto refusal = [](const ProjectedHeads& queries, bool each_head) {
-    MultiHeadAttentionOptions options{
-        .query_width = 12, .heads = 2, .query_key_norm = {.each_head = each_head}};
-    options.projected_queries = queries;
-    options.names.query_norm = "q_norm";
-    return error_of([&] { MultiHeadAttention attention(options); });
+TEST_F(Attention, refuses_heads_left_that_there_were_not) {
+  const auto refusal = [](const HeadNumbers& left, bool output_projection = true) {
+    return error_of([&] {
+      MultiHeadAttention attention({.query_width = 12,
+                                    .heads = 4,
+                                    .heads_left = left,
+                                    .output_projection = output_projection,
+                                    .place = "decoder.0.self"});
+    });
   };
-  EXPECT_EQ(refusal({.count = 4, .attending = {3, 1}}, false), "");
-  expect_has(refusal({.count = 4, .attending = {3, 1}}, true),
-             "query heads that do not attend are of use to norms over whole rows only");
-  expect_has(refusal({.count = 4, .attending = {3}}, false),
-             "of 4 projected query heads 1 attend, there are 2");
-  expect_has(refusal({.count = 4}, false), "of 4 projected query heads 4 attend, there are 2");
-  expect_has(refusal({.count = 4, .attending = {3, 4}}, false),
-             "there is no projected query head 4 among 4");
+  EXPECT_EQ(refusal({1, 3}), "");
+  EXPECT_EQ(refusal({}), "");
+  expect_has(refusal({1, 4}), "(decoder.0.self): there is no head 4 among 4, they count from 0");
+  expect_has(refusal({-1}), "there is no head -1 among 4");
+  expect_has(refusal({3, 1}), "in ascending order, each once; 1 stands after 3");
+  expect_has(refusal({1, 1}), "1 stands after 1");
+  expect_has(refusal({1}, false),
+             "without an output projection the heads themselves are the output");
+}
+
+TEST_F(Attention, knows_who_reads_a_key_value_head_that_is_left) {
+  const HeadSet whole = head_set("", 6, 3, std::nullopt);
+  EXPECT_TRUE(whole.is_whole() && whole.is_even());
+  EXPECT_EQ(whole.kv_head_of, (HeadNumbers{0, 0, 1, 1, 2, 2}));
+  const HeadSet some = head_set("", 6, 3, HeadNumbers{0, 4, 5});
+  EXPECT_EQ(some.numbers, (HeadNumbers{0, 4, 5}));
+  EXPECT_EQ(some.kv_numbers, (HeadNumbers{0, 2}));
+  EXPECT_EQ(some.kv_head_of, (HeadNumbers{0, 1, 1}));
+  EXPECT_FALSE(some.is_even());
+  EXPECT_EQ(some.place_of(4), 1);
+  EXPECT_EQ(some.place_of(3), std::nullopt);
+  EXPECT_TRUE(head_set("", 6, 3, HeadNumbers{1, 2}).is_even());
+  EXPECT_EQ(head_set("", 6, 3, HeadNumbers{}).kv_count(), 0);
+  EXPECT_EQ(why_no_head(3, {0, 2}, 4), "head 3 was pruned; left are 0, 2");
+  EXPECT_EQ(why_no_head(3, {2}, 4), "head 3 was pruned; left is 2");
+  EXPECT_EQ(why_no_head(3, {}, 4), "head 3 was pruned; left is none");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace headlight::nn {
 namespace {
@@ -156,24 +157,43 @@ class PlainBlock {
   }
 
   // Where the outputs of projection `input` begin in the parameter it shares with others.
-  int64_t begin_of(const std::array<std::string, 3>& names, size_t input) const {
+  int64_t begin_of(const AttentionNames& attention, const std::array<std::string, 3>& names,
+                   size_t input) const {
     int64_t begin = 0;
     for (size_t i = 0; i < input; ++i) {
-      if (names[i] == names[input]) begin += projected_width(i);
+      if (names[i] == names[input]) begin += projected_width(attention, i);
     }
     return begin;
   }
-  int64_t projected_width(size_t input) const {
-    if (input == 0) return options_.heads * options_.head_dim;
-    return options_.kv_heads * (input == 1 ? options_.head_dim : options_.value_head_dim);
+  // The heads that attention of these names has, and the key/value heads that they read.
+  std::vector<int64_t> heads_of(const AttentionNames& names) const {
+    const bool is_self = &names == &options_.names.self;
+    const auto& left = is_self ? options_.self_heads_left : options_.cross_heads_left;
+    if (left) return *left;
+    std::vector<int64_t> all(static_cast<size_t>(options_.heads));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+  std::vector<int64_t> kv_heads_of(const AttentionNames& names) const {
+    std::vector<int64_t> read;
+    for (const int64_t head : heads_of(names)) {
+      const int64_t kv = head * options_.kv_heads / options_.heads;
+      if (std::find(read.begin(), read.end(), kv) == read.end()) read.push_back(kv);
+    }
+    return read;
+  }
+  int64_t projected_width(const AttentionNames& names, size_t input) const {
+    if (input == 0) return static_cast<int64_t>(heads_of(names).size()) * options_.head_dim;
+    return static_cast<int64_t>(kv_heads_of(names).size()) *
+           (input == 1 ? options_.head_dim : options_.value_head_dim);
   }
   Matrix project(const AttentionNames& names, size_t input, const Matrix& x) const {
     const bool has_bias = options_.qkv_bias && !names.biases[input].empty();
     return linear({.weight = names.weights[input],
                    .bias = has_bias ? names.biases[input] : "",
-                   .begin = begin_of(names.weights, input),
-                   .bias_begin = begin_of(names.biases, input),
-                   .outputs = projected_width(input)},
+                   .begin = begin_of(names, names.weights, input),
+                   .bias_begin = begin_of(names, names.biases, input),
+                   .outputs = projected_width(names, input)},
                   x);
   }
 
@@ -229,9 +249,14 @@ class PlainBlock {
     const int64_t value_width = options_.value_head_dim;
     const double scale = options_.scale ? static_cast<double>(*options_.scale)
                                         : 1 / std::sqrt(static_cast<double>(width));
-    Matrix merged(x.rows, options_.heads * value_width);
-    for (int64_t h = 0; h < options_.heads; ++h) {
-      const int64_t kv = h / (options_.heads / options_.kv_heads);
+    const std::vector<int64_t> heads = heads_of(names);
+    const std::vector<int64_t> kv_heads = kv_heads_of(names);
+    Matrix merged(x.rows, static_cast<int64_t>(heads.size()) * value_width);
+    for (int64_t h = 0; h < static_cast<int64_t>(heads.size()); ++h) {
+      const int64_t number = heads[static_cast<size_t>(h)];
+      const int64_t kv =
+          std::find(kv_heads.begin(), kv_heads.end(), number * options_.kv_heads / options_.heads) -
+          kv_heads.begin();
       for (int64_t i = 0; i < x.rows; ++i) {
         std::vector<double> weights;
         double total = 0;
@@ -245,7 +270,7 @@ class PlainBlock {
             const auto cap = static_cast<double>(options_.softcap);
             score = cap * std::tanh(score / cap);
           }
-          if (is_self) score += position_bias(names, h, i, j);
+          if (is_self) score += position_bias(names, number, i, j);
           weights.push_back(sees(i, j, is_self) ? std::exp(score) : 0);
           total += weights.back();
         }

@@ -1,5 +1,4 @@
 // TransformerStack: layers that differ, parameters that are shared, an encoder before a decoder.
-#include "headlight/heads/heads.h"
 #include "tests/nn/block_cases.h"
 #include "tests/nn/plain_block.h"
 #include "tests/nn/support.h"
@@ -25,21 +24,21 @@ TransformerBlockOptions layer_options(int layer) {
   return options;
 }
 
-// A window in every second layer, one without rotation, one with fewer key/value heads, and heads
-// pruned from the first two.
+// A window in every second layer, one without rotation, one with fewer key/value heads, heads
+// pruned from all others but one, and from the last all.
 TransformerStack unlike_layers() {
   std::vector<TransformerBlock> blocks;
-  for (int layer = 0; layer < 4; ++layer) {
+  for (int layer = 0; layer < 5; ++layer) {
     TransformerBlockOptions options = layer_options(layer);
     if (layer % 2 == 1) options.window = 3;
     if (layer == 2) options.rotation = {};
     if (layer == 3) options.kv_heads = 2;
+    if (layer == 0) options.self_heads_left = HeadNumbers{0, 2, 3};
+    if (layer == 1) options.self_heads_left = HeadNumbers{2};
+    if (layer == 3)
+      options.self_heads_left = HeadNumbers{0, 2, 3};  // one head and two read the same
+    if (layer == 4) options.self_heads_left.emplace();
     blocks.push_back(drawn_block(options));
-  }
-  for (size_t layer = 0; layer < 2; ++layer) {
-    MultiHeadAttention* self = blocks[layer].attentions()[0];
-    *self =
-        heads::pruned(*self, layer == 0 ? std::vector<int64_t>{1} : std::vector<int64_t>{0, 1, 3});
   }
   return {blocks, Norm("final", {.width = 12, .kind = NormKind::rms_norm}), "decoder"};
 }
@@ -47,10 +46,10 @@ TransformerStack unlike_layers() {
 TEST_F(Stack, of_unlike_layers_decodes_to_the_bits_of_a_whole_run) {
   Context context = inference_context();
   const TransformerStack stack = unlike_layers();
-  EXPECT_EQ(stack.blocks()[1].self().options().heads, 1);
+  EXPECT_EQ(stack.blocks()[1].self().heads().count(), 1);
   const Value x = random_leaf({2, 9, 12}, 1, false);
   const Tensor whole = stack.forward(context, x, {}).data();
-  std::vector<LayerCache> caches(4);
+  std::vector<LayerCache> caches(5);
   int64_t first = 0;
   for (const int64_t count : {4, 1, 1, 3}) {
     const Value rows = Value::leaf(x.data().slice(1, first, count).contiguous());

@@ -132,9 +132,13 @@ TEST(Information, on_a_model_names_its_heads_and_files) {
   const ModelInformation information = information_on(files, load_named_model(files, "thrones"));
   EXPECT_EQ(information.tokenizer, "tokenizer.json");
   EXPECT_EQ(information.vocab_size, 29);
-  EXPECT_EQ(information.attentions,
-            (std::vector<std::pair<std::string, int64_t>>{
-                {"encoder.0.self", 2}, {"decoder.0.self", 2}, {"decoder.0.cross", 2}}));
+  ASSERT_EQ(information.attentions.size(), 3U);
+  const char* places[] = {"encoder.0.self", "decoder.0.self", "decoder.0.cross"};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(information.attentions[i].place, places[i]);
+    EXPECT_EQ(information.attentions[i].original, 2);
+    EXPECT_EQ(information.attentions[i].heads, (std::vector<int64_t>{0, 1}));
+  }
   EXPECT_EQ(*information_json(information).find("parameters")->integer(), information.parameters);
 }
 

@@ -92,8 +92,9 @@ TEST_F(ANamedModel, writes_something_else_without_its_heads) {
   const models::Batch batch{.ids = models::integers({1, 2}, {1, 5}),
                             .source_ids = models::integers({1, 3}, {4, 5, 6})};
   const auto output = [&](const std::string& names) {
-    HeadsOff heads(names.empty() ? std::vector<HeadName>() : parse_head_names(names, "heads_off"),
-                   *loaded.model);
+    heads::HeadsOff heads(names.empty() ? std::vector<heads::HeadName>()
+                                        : heads::parse_head_names(names, "heads_off"),
+                          *loaded.model);
     tensor::Arena arena;
     autograd::Context context{
         .threads = threads_, .arena = arena, .intervention = heads.empty() ? nullptr : &heads};
@@ -108,7 +109,9 @@ TEST_F(ANamedModel, writes_something_else_without_its_heads) {
 TEST_F(ANamedModel, refuses_heads_that_it_does_not_have) {
   const LoadedModel loaded = load_named_model(files_, "thrones");
   const auto refused = [&](const std::string& names) {
-    return refusal_of([&] { HeadsOff(parse_head_names(names, "heads_off"), *loaded.model); }).text;
+    return refusal_of(
+               [&] { heads::HeadsOff(heads::parse_head_names(names, "heads_off"), *loaded.model); })
+        .text;
   };
   expect_has(refused("decoder.1.self.0"),
              "heads_off (\"decoder.1.self\"): the model has no such attention; the nearest is "

@@ -142,11 +142,11 @@ void read_environment(Arguments& arguments, std::span<const Option> known) {
   }
 }
 
-std::vector<recipes::HeadName> head_names(const Arguments& arguments, std::string_view option) {
+std::vector<heads::HeadName> head_names(const Arguments& arguments, std::string_view option) {
   const auto names = arguments.text(option);
   if (!names) return {};
   try {
-    return recipes::parse_head_names(*names, arguments.source(option));
+    return heads::parse_head_names(*names, arguments.source(option));
   } catch (const Error& error) {
     throw error.with_kind(ErrorKind::usage);
   }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/heads/heads.h"
 #include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
@@ -76,6 +77,6 @@ void read_environment(Arguments& arguments, std::span<const Option> known);
 
 // Names of heads with commas between them, "decoder.0.self.3,encoder.1.self.0"; none when the
 // option is not given. Throws Error(usage).
-std::vector<recipes::HeadName> head_names(const Arguments& arguments, std::string_view option);
+std::vector<heads::HeadName> head_names(const Arguments& arguments, std::string_view option);
 
 }  // namespace headlight::cli

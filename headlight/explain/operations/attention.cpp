@@ -48,17 +48,17 @@ class StageValues : public LateValues {
 // a_ij * v_j, of weights and values that have been put.
 class WeightedValues : public LateValues {
  public:
-  WeightedValues(std::string weights, std::string value)
-      : weights_(std::move(weights)), value_(std::move(value)) {}
+  WeightedValues(std::string weights, std::string value, KeyValueReaders readers)
+      : weights_(std::move(weights)), value_(std::move(value)), readers_(std::move(readers)) {}
 
   Tensor values(const Trace& trace, int64_t head) const override {
-    const Tensor weights =
-        trace.values(head < 0 ? weights_
-                              : place_of(weights_) + ".head." + std::to_string(head) +
-                                    weights_.substr(weights_.rfind('.')));
+    const TracedTensor& of_all = trace.at(weights_);
+    const Tensor weights = trace.values(head < 0 ? weights_
+                                                 : place_of(weights_) + ".head." +
+                                                       std::to_string(of_all.head_number(head)) +
+                                                       weights_.substr(weights_.rfind('.')));
     const Tensor value = trace.values(value_);
-    const int64_t heads = trace.at(weights_).shape[1];
-    const int64_t group = heads / value.size(1);
+    const int64_t heads = of_all.shape[1];
     const int64_t queries = weights.size(-2);
     std::vector<int64_t> sizes(weights.shape().sizes().begin(), weights.shape().sizes().end());
     sizes.push_back(value.size(3));
@@ -66,7 +66,7 @@ class WeightedValues : public LateValues {
     const int64_t per_head = queries * value.size(2);
     const int64_t shown = head < 0 ? heads : 1;
     for (int64_t i = 0; i < value.size(0) * shown; ++i) {
-      const int64_t kv_head = (head < 0 ? i % shown : head) / group;
+      const int64_t kv_head = readers_.kv_head(head < 0 ? i % shown : head, heads, value.size(1));
       kernels::weigh_values(
           {queries, value.size(2), value.size(3)}, weights.data<float>() + i * per_head,
           value.slice(0, i / shown, 1).slice(1, kv_head, 1).data<float>(), value.size(3),
@@ -79,7 +79,7 @@ class WeightedValues : public LateValues {
     const double weight = trace.value(weights, {index.begin(), index.end() - 1});
     if (weight == 0) return 0;  // what hides behind the mask never leaks
     const TracedTensor& values = trace.at(value_);
-    const int64_t kv_head = index[1] / (weights.shape[1] / values.shape[1]);
+    const int64_t kv_head = readers_.kv_head(index[1], weights.shape[1], values.shape[1]);
     const double value = trace.value(values, {index[0], kv_head, index[3], index[4]});
     return static_cast<float>(weight) * static_cast<float>(value);
   }
@@ -87,7 +87,34 @@ class WeightedValues : public LateValues {
  private:
   std::string weights_;
   std::string value_;
+  KeyValueReaders readers_;
 };
+
+// The numbers of heads along an axis, where some have been pruned.
+TraceBuilder::Heads heads_in(const RecordedStep& step, bool of_queries) {
+  const Recording::Input* numbers = step.input(of_queries ? "head_numbers" : "kv_head_numbers");
+  if (numbers == nullptr) return {};
+  const Tensor& list = numbers->value.data();
+  return {{list.data<int64_t>(), list.data<int64_t>() + list.elements()},
+          static_cast<int64_t>(step.number(of_queries ? "original_heads" : "original_kv_heads"))};
+}
+
+// Which key/value head each head reads, where that is not the same number for each.
+void put_readers(TraceBuilder& builder, const RecordedStep& step) {
+  const Recording::Input* readers = step.input("kv_head_of");
+  if (readers == nullptr) return;
+  builder.put({.name = step.report.place + ".kv_head_of",
+               .axes = {Axis::head},
+               .formula = "attention.kv_head_of",
+               .row = kHeadsRow},
+              readers->value.data());
+}
+
+// Names the tensor above as an operand, where there is one.
+void add_readers(const TraceBuilder& builder, const std::string& place, TracedTensor& tensor) {
+  const TracedTensor* readers = builder.find(place + ".kv_head_of");
+  if (readers != nullptr) tensor.operands.push_back({"kv_head_of", readers->name});
+}
 
 std::vector<Axis> heads_of(Axis tokens) { return {Axis::batch, Axis::head, tokens, Axis::column}; }
 
@@ -108,6 +135,9 @@ Axis put_heads(TraceBuilder& builder, const RecordedStep& step, const char* role
                       .formula = numbers.rank() == 4 ? "residual.pass" : "attention.split",
                       .row = kHeadsRow};
   if (numbers.rank() == 3) tensor.set_attribute("heads", heads);
+  const TraceBuilder::Heads numbered = heads_in(step, is_query);
+  tensor.head_numbers = numbered.numbers;
+  tensor.original_heads = numbered.original;
   builder.put(std::move(tensor), split_heads(numbers, heads));
   return tokens;
 }
@@ -270,6 +300,7 @@ TracedTensor scores_tensor(TraceBuilder& builder, const RecordedStep& step) {
     if (weights->value.rank() == 2) tensor.set_attribute("weight_rows", 1);
     tensor.formula = "attention.scores.additive";
   }
+  add_readers(builder, p, tensor);
   return tensor;
 }
 
@@ -277,6 +308,8 @@ TracedTensor scores_tensor(TraceBuilder& builder, const RecordedStep& step) {
 
 void put_attention(TraceBuilder& builder, const RecordedStep& step, const std::string& name) {
   const std::string& p = step.report.place;
+  builder.number_heads(heads_in(step, true));
+  put_readers(builder, step);
   const Axis queries = put_heads(builder, step, "query");
   const Axis keys = put_heads(builder, step, "key");
   put_heads(builder, step, "value");
@@ -297,6 +330,18 @@ void put_attention(TraceBuilder& builder, const RecordedStep& step, const std::s
                         .axes = axes,
                         .value_width = value[3]});
   put_merge(builder, step, name, queries);
+  builder.number_heads({});
+}
+
+KeyValueReaders::KeyValueReaders(const Tensor& kv_head_of) : kv_head_of_(kv_head_of) {}
+
+KeyValueReaders::KeyValueReaders(const Trace& trace, const TracedTensor& made) {
+  const std::string* name = made.operand("kv_head_of");
+  if (name != nullptr) kv_head_of_ = trace.values(*name);
+}
+
+int64_t KeyValueReaders::kv_head(int64_t head, int64_t heads, int64_t kv_heads) const {
+  return kv_head_of_.defined() ? kv_head_of_.data<int64_t>()[head] : head / (heads / kv_heads);
 }
 
 Tensor split_heads(const Tensor& x, int64_t heads) {
@@ -361,14 +406,20 @@ void put_weights(TraceBuilder& builder, const AttentionRun& run) {
   builder.put(rows[2], stage(ScoreStage::weights));
   std::vector<Axis> axes = run.axes;
   axes.push_back(Axis::column);
-  builder.put({.name = p + ".weighted_values",
-               .operation = "weigh",
-               .operands = {{"weights", builder.full_name(p + ".weights")}, {"value", run.value}},
-               .shape = {shape[0], shape[1], shape[2], shape[3], run.value_width},
-               .axes = axes,
-               .formula = "attention.weigh",
-               .row = kValuesRow},
-              std::make_shared<WeightedValues>(builder.full_name(p + ".weights"), run.value));
+  TracedTensor weighted{
+      .name = p + ".weighted_values",
+      .operation = "weigh",
+      .operands = {{"weights", builder.full_name(p + ".weights")}, {"value", run.value}},
+      .shape = {shape[0], shape[1], shape[2], shape[3], run.value_width},
+      .axes = axes,
+      .formula = "attention.weigh",
+      .row = kValuesRow};
+  add_readers(builder, p, weighted);
+  const Recording::Input* readers = step.input("kv_head_of");
+  builder.put(std::move(weighted),
+              std::make_shared<WeightedValues>(
+                  builder.full_name(p + ".weights"), run.value,
+                  KeyValueReaders(readers == nullptr ? Tensor() : readers->value.data())));
 }
 
 void add_attention(OperationTable& table) {
@@ -392,6 +443,7 @@ void add_attention(OperationTable& table) {
                          "attention.valid_lens",
                          "attention.position_bias.linear",
                          "attention.position_bias.buckets",
+                         "attention.kv_head_of",
                          "attention.position_slopes",
                          "attention.position_buckets"});
 }

@@ -21,6 +21,18 @@ void put_weights(TraceBuilder& builder, const AttentionRun& run);
 // All of an attention; the expansion of both kinds.
 void put_attention(TraceBuilder& builder, const RecordedStep& step, const std::string& name);
 
+// Which key/value head a query head reads: by a table, or as many heads each.
+class KeyValueReaders {
+ public:
+  explicit KeyValueReaders(const tensor::Tensor& kv_head_of);  // absent: no table
+  // As the operands of a tensor say.
+  KeyValueReaders(const Trace& trace, const TracedTensor& made);
+  int64_t kv_head(int64_t head, int64_t heads, int64_t kv_heads) const;
+
+ private:
+  tensor::Tensor kv_head_of_;
+};
+
 // x, (B, T, H*W) or already (B, H, T, W), as (B, H, T, W).
 tensor::Tensor split_heads(const tensor::Tensor& x, int64_t heads);
 

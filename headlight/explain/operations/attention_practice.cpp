@@ -4,13 +4,20 @@
 namespace headlight::explain {
 namespace {
 
+// A head that reads its key/value head by a table finds it at its place.
 Rule summed(TermRule terms) {
-  return {.terms = {std::move(terms)}, .combinations = {{.key = "sum"}}};
+  return {.ingredients = {{.key = "key_value_head",
+                           .cell = CellRule{".kv_head_of", {at(1)}},
+                           .present = has(".kv_head_of")}},
+          .terms = {std::move(terms)},
+          .combinations = {{.key = "sum"}}};
 }
 
-// Head h of the queries reads head h / (heads / heads there) of another tensor.
+// Head h of the queries reads head h / (heads / heads there) of another tensor, or as the table
+// says.
 Expression head_of(const std::string& role, const std::string& heads) {
-  return whole_quotient(at(1), size(heads, 1) / size(role, 1));
+  return when(has(".kv_head_of"), ingredient("key_value_head"),
+              whole_quotient(at(1), size(heads, 1) / size(role, 1)));
 }
 
 Practice scores_practice() {

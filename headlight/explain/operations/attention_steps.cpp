@@ -8,9 +8,15 @@ using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
 
-// Head h reads key/value head h / (heads / kv_heads).
+// Head h reads the key/value head that a table says, or h / (heads / kv_heads).
+IngredientRule read_head() {
+  return {.key = "key_value_head",
+          .cell = CellRule{"kv_head_of", {at(1)}},
+          .present = has("kv_head_of")};
+}
 Expression shared_head(const std::string& role, const Expression& heads) {
-  return whole_quotient(at(1), heads / size(role, 1));
+  return when(has("kv_head_of"), ingredient("key_value_head"),
+              whole_quotient(at(1), heads / size(role, 1)));
 }
 
 // The cell's index along `of` in an operand's axis, which stays 0 where that has one position for
@@ -74,15 +80,18 @@ Tensor split_moved(const Tensor& gradient, const TracedTensor& made) {
 // S = Q K^T:  dQ = dS K;  dK = dS^T Q, over the heads that share the key.
 Tensor scores_gradient(const GradientFlow& flow) {
   const bool to_query = flow.role == "query";
+  if (!to_query && flow.role != "key") return {};
   const Tensor other = flow.trace.values(*flow.made.operand(to_query ? "key" : "query"));
   Tensor result = Tensor::zeros(DType::f32, flow.operand.shape);
   const int64_t heads = flow.made.shape[1];
-  const int64_t group = heads / (to_query ? other.size(1) : flow.operand.shape[1]);
+  const KeyValueReaders readers(flow.trace, flow.made);
+  const int64_t kv_heads = to_query ? other.size(1) : flow.operand.shape[1];
   tensor::Arena arena;
   for (int64_t h = 0; h < heads; ++h) {
+    const int64_t read = readers.kv_head(h, heads, kv_heads);
     const Tensor gradient = one_head(flow.gradient, h);
-    const Tensor factors = one_head(other, to_query ? h / group : h);
-    const tensor::MatrixView to = result.slice(1, to_query ? h : h / group, 1).mutable_matrix();
+    const Tensor factors = one_head(other, to_query ? read : h);
+    const tensor::MatrixView to = result.slice(1, to_query ? h : read, 1).mutable_matrix();
     const tensor::ConstMatrixView left =
         to_query ? gradient.matrix() : gradient.matrix().transposed();
     kernels::matmul({flow.trace.threads(), arena}, left, factors.matrix(), to,
@@ -111,15 +120,18 @@ Tensor mask_gradient(const GradientFlow& flow) {
 Tensor weigh_gradient(const GradientFlow& flow) {
   const Shape& s = flow.made.shape;
   const bool to_weights = flow.role == "weights";
+  if (!to_weights && flow.role != "value") return {};
   const Tensor other = flow.trace.values(*flow.made.operand(to_weights ? "value" : "weights"));
   Tensor result = Tensor::zeros(DType::f32, flow.operand.shape);
-  const int64_t group = s[1] / (to_weights ? other.size(1) : flow.operand.shape[1]);
+  const KeyValueReaders readers(flow.trace, flow.made);
+  const int64_t kv_heads = to_weights ? other.size(1) : flow.operand.shape[1];
   const float* gradient = flow.gradient.data<float>();
   for (int64_t h = 0; h < s[1]; ++h) {
+    const int64_t read = readers.kv_head(h, s[1], kv_heads);
     for (int64_t i = 0; i < s[2]; ++i) {
       for (int64_t j = 0; j < s[3]; ++j, gradient += s[4]) {
         const int64_t pair = (h * s[2] + i) * s[3] + j;
-        const int64_t row = (h / group * s[3] + j) * s[4];
+        const int64_t row = (read * s[3] + j) * s[4];
         double sum = 0;
         for (int64_t c = 0; c < s[4]; ++c) {
           if (to_weights) {
@@ -195,8 +207,10 @@ void add_scores(OperationTable& table) {
        .gradient = split_gradient,
        .moved = split_moved});
   table.add({.name = "scores",
-             .does = "query (B, H, T, D), key (B, Hkv, S, D): dot products (B, H, T, S)",
-             .rule = {.terms = {{.key = "product",
+             .does = "query (B, H, T, D), key (B, Hkv, S, D), [kv_head_of (H,)]: dot products (B, "
+                     "H, T, S); head h reads key head kv_head_of[h], or h / (H / Hkv)",
+             .rule = {.ingredients = {read_head()},
+                      .terms = {{.key = "product",
                                  .factors = {{"query", {at(0), at(1), at(2), counter()}},
                                              {"key", {at(0), key_head, at(3), counter()}}},
                                  .count = size("query", -1)}},
@@ -248,8 +262,11 @@ void add_values(OperationTable& table) {
   const Expression hides = factor(0) == 0.0 && !(factor(1) - factor(1) == 0.0);
   const Expression value_head = shared_head("value", size("", 1));
   table.add({.name = "weigh",
-             .does = "weights (B, H, T, S), value (B, Hkv, S, E): each a_ij * v_j, (B, H, T, S, E)",
-             .rule = {.terms = {{.key = "product",
+             .does =
+                 "weights (B, H, T, S), value (B, Hkv, S, E), [kv_head_of (H,)]: each a_ij * v_j, "
+                 "(B, H, T, S, E); head h reads value head kv_head_of[h], or h / (H / Hkv)",
+             .rule = {.ingredients = {read_head()},
+                      .terms = {{.key = "product",
                                  .factors = {{"weights", {same_row()}},
                                              {"value", {at(0), value_head, at(3), at(-1)}}},
                                  .value = when(hides, 0.0, factor(0) * factor(1))}},

@@ -45,6 +45,24 @@ autograd::AttentionOptions options_of(const Trace& trace, const std::string& pla
   return options;
 }
 
+// What the run's tensors say of heads that were pruned; original is 0 where none was.
+autograd::PrunedHeads pruned_heads(const Trace& trace, const std::string& place) {
+  const TracedTensor& query = trace.at(place + ".query");
+  const TracedTensor& key = trace.at(place + ".key");
+  if (query.head_numbers.empty()) return {};
+  const auto list = [](const std::vector<int64_t>& numbers) {
+    return tensor::Tensor::of({static_cast<int64_t>(numbers.size())}, numbers);
+  };
+  autograd::PrunedHeads pruned{.original = query.original_heads,
+                               .numbers = list(query.head_numbers),
+                               .kv_original = key.original_heads,
+                               .kv_numbers = list(key.head_numbers)};
+  if (trace.find(place + ".kv_head_of") != nullptr) {
+    pruned.kv_head_of = trace.values(place + ".kv_head_of");
+  }
+  return pruned;
+}
+
 // The tensors from scaled scores to head outputs, under the names that they have in the run.
 std::vector<std::string> stages_of(const Trace& trace, const std::string& place) {
   std::vector<std::string> stages;
@@ -59,6 +77,7 @@ void put_scaled(TraceBuilder& builder, const RecordedStep& step, const VariantBu
                 const std::string& place) {
   const TracedTensor& scores = builder.trace().at(place + ".scores");
   const TracedTensor& value = builder.trace().at(place + ".value");
+  builder.number_heads({scores.head_numbers, scores.original_heads});
   put_weights(builder, {.step = step,
                         .place = place,
                         .scores = scores.name,
@@ -85,6 +104,8 @@ void build_scales(VariantBuilder& builder) {
   for (const auto& [key, scale] : scales) {
     if (!builder.begin(key, "attention." + std::string(key))) continue;
     autograd::AttentionOptions options = options_of(trace, place);
+    const autograd::PrunedHeads pruned = pruned_heads(trace, place);
+    if (pruned.original > 0) options.pruned = &pruned;
     options.scale = scale;
     builder.record(
         {place + ".query", place + ".key", place + ".value"},

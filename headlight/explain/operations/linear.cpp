@@ -56,7 +56,26 @@ TracedTensor product_tensor(TraceBuilder& builder, const RecordedStep& step,
   return tensor;
 }
 
+// Of no inputs at all nothing but the bias comes out: so it is where attention has lost its heads.
+void put_bias(TraceBuilder& builder, const RecordedStep& step, const std::string& name) {
+  const int64_t result = step.output("output");
+  const Recording::Input* bias = step.input("bias");
+  const Tensor& numbers = builder.tensor(result);
+  TracedTensor tensor{
+      .name = name,
+      .operation = "repeat",
+      .axes = builder.axes_of("", name, numbers.rank()),
+      .formula = bias != nullptr ? "attention.output.no_heads.bias" : "attention.output.no_heads",
+      .row = row_of(name)};
+  if (bias != nullptr) {
+    tensor.operands = {{"bias", builder.name_of(*bias, name)}};
+    tensor.attributes = {{"bias_begin", begin_along(bias->source, 0)}};
+  }
+  builder.put(std::move(tensor), numbers, result);
+}
+
 void put_linear(TraceBuilder& builder, const RecordedStep& step, const std::string& name) {
+  if (step.input("input")->value.size(-1) == 0) return put_bias(builder, step, name);
   const int64_t result = step.output("output");
   const int64_t hidden = step.output("hidden");
   const Tensor& numbers = builder.tensor(result);
@@ -174,11 +193,19 @@ void add_linear(OperationTable& table) {
              .gradient_text = "linear",
              .gradient = input_gradient,
              .uses = linear_weight_uses});
+  table.add({.name = "repeat",
+             .does = "[bias]: the bias from `bias_begin` on in each row; zeros without one",
+             .rule = {.terms = {{.key = "bias",
+                                 .factors = {{"bias", {at(-1) + attribute("bias_begin")}}},
+                                 .present = has("bias")}},
+                      .combinations = {{.key = "sum"}}},
+             .uses = linear_weight_uses});
   table.practices["linear"] = linear_practice();
   table.add(Expansion{.operation = "linear", .put = put_linear, .put_part = put_linear_part});
   for (const char* formula :
-       {"linear", "attention.projected", "attention.project", "attention.output", "ffn.hidden",
-        "ffn.output", "ffn.gate", "ffn.up", "prediction.hidden", "prediction.logits"}) {
+       {"linear", "attention.projected", "attention.project", "attention.output",
+        "attention.output.no_heads", "ffn.hidden", "ffn.output", "ffn.gate", "ffn.up",
+        "prediction.hidden", "prediction.logits"}) {
     table.formulas.insert(formula);
     table.formulas.insert(std::string(formula) + ".bias");
   }

@@ -65,9 +65,9 @@ void add_silent_heads(LessonOptions& options, ShownStep& step) {
 }
 
 double loss_without(LessonOptions& options, models::Model& model, const models::Batch& batch,
-                    const std::vector<recipes::HeadName>& heads) {
+                    const std::vector<heads::HeadName>& heads) {
   tensor::Arena arena;
-  recipes::HeadsOff off(heads, model);
+  heads::HeadsOff off(heads, model);
   autograd::Context context{.threads = options.threads, .arena = arena, .intervention = &off};
   return model.loss(context, batch).data().data<float>()[0];
 }

@@ -105,7 +105,7 @@ function stageContent(stage) {
 }
 
 function headPicks(place, attention) {
-  const heads = Array.from({ length: attention.shape[1] }, (_, head) => ({ label: text("place.head", { head }), value: head }));
+  const heads = Array.from({ length: attention.shape[1] }, (_, head) => ({ label: text("place.head", { head: headNumber(attention, head) }), value: head }));
   return choice(text("term.head"), heads, headAt(place), (head) => chooseHead(place, head));
 }
 function queryPicks(place, attention) {

@@ -30,9 +30,10 @@ function headsOf(tensor) {
 
 function drawnAsLines(tensor) { return state.lines && tensor.shape[2] <= mostLineTokens && tensor.shape[3] <= mostLineTokens; }
 function headFigure(tensor, place, head) {
-  const measured = run().heads.find((one) => one.place === place && one.head === head);
-  return element("div", { class: headAt(place) === head ? "head chosen" : "head", "data-head": head },
-    element("div", { class: "top" }, button(text("place.head", { head }), { click: () => chooseHead(place, head), title: `${place}.${head}` }), measured && roleBadge(measured),
+  const name = headNumber(tensor, head);
+  const measured = run().heads.find((one) => one.place === place && one.head === name);
+  return element("div", { class: headAt(place) === head ? "head chosen" : "head", "data-head": name },
+    element("div", { class: "top" }, button(text("place.head", { head: name }), { click: () => chooseHead(place, head), title: `${place}.${name}` }), measured && roleBadge(measured),
       measured && element("span", { class: "measure", title: text("heads.difference", { difference: number(measured.output_difference, prose) }) },
         text("label.entropy"), " ", number(measured.entropy, (x) => prose(x, 3)), " · ", text("label.distance"), " ", number(measured.mean_distance, (x) => prose(x, 3)),
         " · |A·V−O| ", number(measured.output_difference, (x) => prose(x, 1)))),

@@ -76,11 +76,11 @@ function picture() {
   const tensor = place && run().attentionAt(place);
   if (!tensor?.values) return undefined;
   const heads = run().heads.filter((one) => one.place === place);
-  const chosen = heads.find((one) => one.head === headAt(place));
+  const chosen = heads.find((one) => one.head === headNumber(tensor, headAt(place)));
   const small = tensor.shape[2] <= mostCells && tensor.shape[3] <= mostCells;
   const ofTokens = tensor.axes[2] === "token";
   return [
-    small ? beams(tensor, chosen.head, ofTokens) : element("div", { class: "flow centre" }, element("div", { class: "head" }, canvas(matrixOf(tensor), 480))),
+    small ? beams(tensor, headAt(place), ofTokens) : element("div", { class: "flow centre" }, element("div", { class: "head" }, canvas(matrixOf(tensor), 480))),
     element("div", { class: "picks centre" }, element("span", {}, placeTitle(place)), heads.length > 1 && headPicks(place, tensor), roleBadge(chosen)),
     firstShownText(),
     data.sentences.length > 0 && data.losses.length === 0 && element("p", { class: "note" }, text("page.random")),

@@ -80,7 +80,13 @@ function shownFirst(place) {
   const telling = heads.filter((one) => one.role !== "uniform");
   return (telling.length > 0 ? telling : heads).reduce((best, one) => (best && best.selectivity >= one.selectivity ? best : one), undefined);
 }
-function headAt(place) { return state.heads[place] ?? shownFirst(place)?.head ?? 0; }
+// Heads that are left after pruning keep their numbers; an index is where one stands among them.
+function headNumber(tensor, index) { return tensor?.head_numbers?.[index] ?? index; }
+function headIndex(tensor, number) { return tensor?.head_numbers ? tensor.head_numbers.indexOf(number) : number; }
+function headAt(place) {
+  const first = shownFirst(place);
+  return state.heads[place] ?? (first ? headIndex(run().attentionAt(place), first.head) : 0);
+}
 function rowAt(place) { return state.rows[place] ?? 0; }
 
 // The rows in which tensors of one attention stand; a gradient stands where its tensor does.
@@ -135,7 +141,7 @@ function cellText(cell) {
   const tensor = run().find(cell.name);
   const head = tensor.axes.indexOf("head");
   const rest = cell.index.filter((_, axis) => !isOneSequence(tensor, axis) && (axis !== head || tensor.axes.length === 1));
-  const name = head > 0 ? `${placeOf(cell.name)}.head.${cell.index[head]}.${endOf(cell.name)}` : cell.name;
+  const name = head > 0 ? `${placeOf(cell.name)}.head.${headNumber(tensor, cell.index[head])}.${endOf(cell.name)}` : cell.name;
   return `${name}[${rest.join(",")}]`;
 }
 // The axis of a batch of one is not written.
@@ -149,7 +155,7 @@ function cellOf(written) {
   const tensor = run().find(name);
   if (!tensor) return undefined;
   const index = tensor.axes.map((axis, i) =>
-    isOneSequence(tensor, i) ? 0 : headed && axis === "head" && i > 0 ? Number(headed[2]) : numbers.shift());
+    isOneSequence(tensor, i) ? 0 : headed && axis === "head" && i > 0 ? headIndex(tensor, Number(headed[2])) : numbers.shift());
   return index.every((at, i) => at >= 0 && at < tensor.shape[i]) ? { name, index } : undefined;
 }
 // The words that a cell's row and column stand for.

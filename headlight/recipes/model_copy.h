@@ -1,0 +1,23 @@
+// A model that was made from another one, as a folder of its own.
+#pragma once
+
+#include <string>
+
+#include "headlight/models/models.h"
+
+namespace headlight::recipes {
+
+// Writes `model` to `folder`, which must not be there yet: configuration and weights, and beside
+// them what the folder `source` (as model_folder() gives it) holds for the same ids: its tokenizer,
+// its generation settings, and run.json with the generated task that it was trained on. All is
+// written and synced under another name first, so that the folder is whole or not there. Throws
+// Error(bad_input) when something has the name already, Error(failed) and Error(out_of_memory).
+void write_model_copy(base::FileSystem& files, const models::Model& model,
+                      const std::string& source, const std::string& folder);
+
+// The check alone, for before long work: throws Error(bad_input), begun by `what`, when something
+// has this name.
+void check_new_folder(base::FileSystem& files, const std::string& folder,
+                      std::string_view what = "model");
+
+}  // namespace headlight::recipes
