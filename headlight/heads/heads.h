@@ -1,7 +1,9 @@
 // Door of heads: experiments on the attention heads of models. Heads by name (HeadName), what they
 // look at in a run (head_statistics), what they are worth and do over examples (score), what the
 // loss is without them (ablation), which of them carry a relation between tokens (find); heads
-// switched off for a run (HeadsOff), and models that have lost some for good (pruned_model).
+// switched off for a run (HeadsOff), and models that have lost some for good (pruned_model): which
+// ones can go (gates, removal_order), what that does to a model (prune, curve) and how much faster
+// it gets (speed).
 //
 // Experiments take a model, examples (batches with targets) and, where they measure something else
 // than the loss, a Metric. Results depend on the examples and the seed, not on threads, on which
@@ -12,12 +14,18 @@
 #include "headlight/heads/ablation.h"
 #include "headlight/heads/behaviour.h"
 #include "headlight/heads/circuits.h"
+#include "headlight/heads/curve.h"
 #include "headlight/heads/eigenvalues.h"
 #include "headlight/heads/examples.h"
 #include "headlight/heads/find.h"
+#include "headlight/heads/gates.h"
 #include "headlight/heads/head_name.h"
 #include "headlight/heads/head_statistics.h"
 #include "headlight/heads/heads_off.h"
 #include "headlight/heads/importance.h"
+#include "headlight/heads/operation_count.h"
+#include "headlight/heads/prune.h"
 #include "headlight/heads/pruned_model.h"
+#include "headlight/heads/removal_order.h"
 #include "headlight/heads/score.h"
+#include "headlight/heads/speed.h"

@@ -1,0 +1,260 @@
+// Hard-concrete gates: their distribution, their gradient, and what they learn.
+#include <algorithm>
+#include <cmath>
+
+#include "headlight/heads/heads.h"
+#include "tests/heads/repeated_tokens.h"
+
+namespace headlight::heads {
+namespace {
+
+using models::Batch;
+using models::expect_has;
+using models::same_bits;
+using tensor::Tensor;
+
+Batch gate_batch(const models::Model& model, uint64_t seed, int64_t rows = 3) {
+  Batch batch{.ids = models::random_ids({rows, 7}, model.vocab_size(), seed),
+              .targets = models::random_ids({rows, 7}, model.vocab_size(), seed + 1)};
+  if (model.capabilities().translates)
+    batch.source_ids = models::random_ids({rows, 5}, model.source_vocab_size(), seed + 2);
+  return batch;
+}
+
+TEST(HardConcrete, draws_are_the_stretched_and_cut_sigmoid) {
+  // By hand: u = 0.5, log_alpha = 0: s = 1/2, z = 0.5 * 1.2 - 0.1.
+  EXPECT_NEAR(drawn_gate(0, 0.5).value, 0.5, 1e-12);
+  EXPECT_NEAR(drawn_gate(0, 0.5).slope, 1.2 * 0.25 * 1.5, 1e-12);
+  EXPECT_EQ(drawn_gate(5, 0.9).value, 1);
+  EXPECT_EQ(drawn_gate(5, 0.9).slope, 0);
+  EXPECT_EQ(drawn_gate(-5, 0.1).value, 0);
+  EXPECT_EQ(drawn_gate(-5, 0.1).slope, 0);
+  const double s = 1 / (1 + std::exp(-(std::log(0.3) - std::log(0.7) + 0.4) * 1.5));
+  EXPECT_NEAR(drawn_gate(0.4, 0.3).value, s * 1.2 - 0.1, 1e-12);
+  for (const double noise : {1e-17, 0.2, 0.5, 0.77, 1 - 1e-16}) {
+    for (const double log_alpha : {-30.0, -1.0, 0.0, 0.7, 40.0}) {
+      constexpr double kStep = 1e-6;
+      const GateDraw drawn = drawn_gate(log_alpha, noise);
+      EXPECT_GE(drawn.value, 0);
+      EXPECT_LE(drawn.value, 1);
+      const double slope = (drawn_gate(log_alpha + kStep, noise).value -
+                            drawn_gate(log_alpha - kStep, noise).value) /
+                           (2 * kStep);
+      EXPECT_NEAR(drawn.slope, slope, 1e-6) << log_alpha << " " << noise;
+    }
+  }
+}
+
+TEST(HardConcrete, is_open_as_often_as_its_probability_says) {
+  const base::Random random(5);
+  for (const double log_alpha : {-3.0, -1.0, 0.0, 2.0}) {
+    constexpr int kDraws = 20000;
+    int open = 0;
+    for (int i = 0; i < kDraws; ++i)
+      open += drawn_gate(log_alpha, random.uniform64(static_cast<uint64_t>(i))).value > 0;
+    EXPECT_NEAR(static_cast<double>(open) / kDraws, open_probability(log_alpha), 0.012)
+        << log_alpha;
+  }
+}
+
+TEST(HardConcrete, without_noise_goes_from_closed_to_open) {
+  EXPECT_EQ(gate_value(-3), 0);
+  EXPECT_EQ(gate_value(3), 1);
+  EXPECT_NEAR(gate_value(0), 0.5, 1e-12);
+  EXPECT_NEAR(gate_value(2), 0.9570, 1e-4);
+  EXPECT_NEAR(open_probability(2), 0.9734, 1e-4);
+}
+
+class Gates : public testing::Test {
+ protected:
+  Gates() {
+    models::Seq2SeqConfig translator = models::small_seq2seq();
+    translator.activation = nn::Activation::gelu;  // without kinks, for finite differences
+    models_.push_back(std::make_unique<models::Gpt>(models::small_gpt()));
+    models_.push_back(std::make_unique<models::Bert>(models::small_bert()));
+    models_.push_back(std::make_unique<models::Seq2Seq>(translator));
+    for (const auto& model : models_) models::fill(*model, 3);
+    models_.push_back(rotary_grouped_model(3));
+  }
+
+  base::ThreadPool threads_{2};
+  std::vector<std::unique_ptr<models::Model>> models_;
+};
+
+TEST_F(Gates, have_the_gradient_of_finite_differences) {
+  for (const auto& model : models_) {
+    for (const uint64_t seed : {1, 2}) {
+      const GateOptions options{
+          .penalty = 0.3, .seed = seed, .batch = [&](int64_t) { return gate_batch(*model, seed); }};
+      const size_t count = heads_of(*model).size();
+      std::vector<double> log_alphas(count);
+      for (size_t i = 0; i < count; ++i)
+        log_alphas[i] = base::Random(seed).normal(static_cast<uint64_t>(i));
+      const GateObjective at = gate_objective(threads_, *model, options, log_alphas, 4);
+      ASSERT_EQ(at.slopes.size(), count);
+      double largest = 0;
+      for (const double slope : at.slopes) largest = std::max(largest, std::abs(slope));
+      ASSERT_GT(largest, 0.02);
+      for (size_t i = 0; i < count; ++i) {
+        constexpr double kStep = 0.01;
+        double side[2];
+        for (const int s : {0, 1}) {
+          std::vector<double> moved = log_alphas;
+          moved[i] += s == 1 ? kStep : -kStep;
+          const GateObjective there = gate_objective(threads_, *model, options, moved, 4);
+          side[s] = there.loss + there.penalty;
+        }
+        EXPECT_NEAR(at.slopes[i], (side[1] - side[0]) / (2 * kStep), 0.02 * largest)
+            << model->type() << " head " << i << " seed " << seed;
+      }
+    }
+  }
+}
+
+TEST_F(Gates, draw_other_noise_for_every_step_example_and_head) {
+  models::Model& model = *models_[0];
+  const std::vector<double> log_alphas(heads_of(model).size(), 0.0);
+  const auto loss = [&](uint64_t seed, int64_t step) {
+    const GateOptions options{.seed = seed, .batch = [&](int64_t) { return gate_batch(model, 9); }};
+    return gate_objective(threads_, model, options, log_alphas, step).loss;
+  };
+  EXPECT_EQ(loss(1, 1), loss(1, 1));
+  EXPECT_NE(loss(1, 1), loss(1, 2));
+  EXPECT_NE(loss(1, 1), loss(2, 1));
+}
+
+TEST_F(Gates, are_the_same_bits_for_any_threads_and_others_for_another_seed) {
+  for (const auto& model : models_) {
+    std::vector<GatesResult> results;
+    for (const auto& [threads, seed] : {std::pair{1, 7}, {2, 7}, {2, 8}}) {
+      base::ThreadPool pool(threads);
+      results.push_back(train_gates(pool, *model,
+                                    {.penalty = 0.05,
+                                     .steps = 12,
+                                     .seed = static_cast<uint64_t>(seed),
+                                     .batch = [&](int64_t step) {
+                                       return gate_batch(*model, 20 + static_cast<uint64_t>(step));
+                                     }}));
+    }
+    bool differs = false;
+    for (size_t i = 0; i < results[0].heads.size(); ++i) {
+      EXPECT_EQ(results[0].heads[i].log_alpha, results[1].heads[i].log_alpha);
+      differs |= results[0].heads[i].log_alpha != results[2].heads[i].log_alpha;
+    }
+    EXPECT_TRUE(differs);
+  }
+}
+
+TEST_F(Gates, close_on_heads_that_add_nothing_and_stay_open_on_those_that_answer) {
+  const auto model = induction_circuit();
+  const Tensor before = parameter_of(*model, "decoder.0.self.q.weight").value().data();
+  const std::vector<float> numbers(before.data<float>(), before.data<float>() + before.elements());
+  std::vector<GateStep> steps;
+  const GatesResult result = train_gates(
+      threads_, *model,
+      {.penalty = 0.02,
+       .steps = 120,
+       .batch = [](int64_t step) { return repeated_batch(static_cast<uint64_t>(step)); },
+       .step_done = [&](const GateStep& step) { steps.push_back(step); }});
+  const std::vector<HeadName> closed = {{"decoder.0.self", 1}, {"decoder.1.self", 1}};
+  EXPECT_EQ(result.closed(), closed);
+  double sum = 0;
+  for (const HeadGate& gate : result.heads) {
+    sum += gate.probability;
+    EXPECT_EQ(gate.open, gate.log_alpha >= 0);
+    EXPECT_EQ(gate.value, gate_value(gate.log_alpha));
+  }
+  EXPECT_NEAR(result.expected_open, sum, 1e-9);
+  EXPECT_LT(result.expected_open, 3);
+  ASSERT_EQ(steps.size(), 120u);
+  EXPECT_NEAR(steps.front().expected_open, 4 * open_probability(2), 1e-6);
+  EXPECT_EQ(steps.back().step, 120);
+  // The model is what it was.
+  const Tensor after = parameter_of(*model, "decoder.0.self.q.weight").value().data();
+  EXPECT_TRUE(std::equal(numbers.begin(), numbers.end(), after.data<float>()));
+  for (const nn::MultiHeadAttention* attention : model->attentions())
+    EXPECT_FALSE(attention->gates().defined());
+  for (const nn::ParameterHandle& parameter : model->parameters()) {
+    EXPECT_FALSE(parameter->frozen());
+    EXPECT_FALSE(parameter->grad().defined());
+  }
+}
+
+TEST_F(Gates, leave_out_heads_that_are_closed_already) {
+  const auto model = induction_circuit();
+  nn::MultiHeadAttention& second = *model->attentions()[1];
+  second.set_gates(nn::Value::leaf(Tensor::of({2}, std::vector<float>{1, 0})));
+  const GatesResult result = train_gates(
+      threads_, *model, {.steps = 3, .batch = [](int64_t) { return repeated_batch(1); }});
+  ASSERT_EQ(result.heads.size(), 3u);
+  EXPECT_EQ(result.heads.back().head.text(), "decoder.1.self.0");
+  EXPECT_EQ(second.gates().data().data<float>()[1], 0) << "they are put back";
+}
+
+TEST_F(Gates, train_the_weights_too_where_that_is_asked_for) {
+  models::Model& model = *models_[2];
+  const auto numbers_of = [&] {
+    std::vector<float> all;
+    for (const nn::ParameterHandle& parameter : model.parameters()) {
+      const Tensor& one = parameter->value().data();
+      all.insert(all.end(), one.data<float>(), one.data<float>() + one.elements());
+    }
+    return all;
+  };
+  GateOptions options{.steps = 30, .batch = [&](int64_t) { return gate_batch(model, 5); }};
+  std::vector<double> losses;
+  options.step_done = [&](const GateStep& step) { losses.push_back(step.loss); };
+  const std::vector<float> before = numbers_of();
+  EXPECT_FALSE(train_gates(threads_, model, options).trained_weights);
+  EXPECT_EQ(before, numbers_of());
+  options.trains_weights = true;
+  options.weight_learning_rate = 1e-2;
+  losses.clear();
+  EXPECT_TRUE(train_gates(threads_, model, options).trained_weights);
+  EXPECT_NE(before, numbers_of());
+  EXPECT_LT(losses.back(), losses.front() - 0.3);
+}
+
+TEST_F(Gates, stop_when_they_are_told_to) {
+  models::Model& model = *models_[0];
+  int asked = 0;
+  const GatesResult result = train_gates(threads_, model,
+                                         {.steps = 50,
+                                          .batch = [&](int64_t) { return gate_batch(model, 5); },
+                                          .watch = {.interrupted = [&] { return ++asked > 3; }}});
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_TRUE(result.heads.empty());
+  EXPECT_FALSE(model.attentions()[0]->gates().defined());
+}
+
+TEST_F(Gates, refuse_numbers_that_cannot_be) {
+  models::Model& model = *models_[0];
+  const auto error = [&](GateOptions options) {
+    options.batch = [&](int64_t) { return gate_batch(model, 5); };
+    return models::error_of([&] { train_gates(threads_, model, options); });
+  };
+  expect_has(error({.penalty = -1}), "penalty");
+  expect_has(error({.penalty = std::nan("")}), "penalty");
+  expect_has(error({.steps = 0}), "steps");
+  expect_has(error({.learning_rate = 0}), "learning rate");
+  models::BertConfig config = models::small_bert();
+  config.masked_words = false;
+  models::Bert silent(config);
+  models::fill(silent, 1);
+  expect_has(models::error_of([&] { train_gates(threads_, silent, {}); }), "predicts nothing");
+}
+
+TEST_F(Gates, are_told_as_json) {
+  models::Model& model = *models_[0];
+  const GatesResult result = train_gates(
+      threads_, model, {.steps = 2, .batch = [&](int64_t) { return gate_batch(model, 5); }});
+  const io::Json json = gates_json(result);
+  EXPECT_EQ(json.find("heads")->array()->size(), heads_of(model).size());
+  const io::Json& first = json.find("heads")->array()->front();
+  EXPECT_EQ(*first.find("head")->text(), "decoder.0.self.0");
+  EXPECT_EQ(first.find("log_alpha")->number(), result.heads[0].log_alpha);
+  EXPECT_EQ(json.find("open")->integer(), static_cast<int64_t>(result.heads.size()));
+}
+
+}  // namespace
+}  // namespace headlight::heads
