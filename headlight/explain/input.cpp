@@ -1,8 +1,6 @@
 // Texts to ids as training has them, with labels.
 #include "headlight/explain/input.h"
 
-#include <algorithm>
-#include <set>
 #include <utility>
 
 namespace headlight::explain {
@@ -19,8 +17,8 @@ using Ids = std::vector<int64_t>;
 
 Ids encoded(const text::Tokenizer& tokenizer, const char* which, const std::string& text,
             text::EncodeOptions options) {
-  const std::vector<std::string> unknown = unknown_words(tokenizer, text, options.special);
-  if (!unknown.empty()) refuse_input(which, unknown_text(unknown));
+  const std::vector<std::string> unknown = text::unknown_words(tokenizer, text, options.special);
+  if (!unknown.empty()) refuse_input(which, text::unknown_text(unknown));
   if (tokenizer.encode(text, {.special = options.special}).empty()) {
     refuse_input(which, "is empty: there is nothing to explain");
   }
@@ -47,13 +45,7 @@ Tensor row_of(const Ids& ids) { return Tensor::of({1, static_cast<int64_t>(ids.s
 std::vector<std::string> labels_of(const text::Tokenizer* tokenizer, const Ids& ids) {
   std::vector<std::string> labels;
   for (const int64_t id : ids) {
-    if (tokenizer == nullptr || id >= tokenizer->size()) {
-      labels.push_back(std::to_string(id));
-      continue;
-    }
-    const std::string shown = tokenizer->decode(std::vector<int64_t>{id});
-    labels.push_back(
-        shown.empty() || shown.find("\uFFFD") != std::string::npos ? tokenizer->token(id) : shown);
+    labels.push_back(tokenizer == nullptr ? std::to_string(id) : text::label_of(*tokenizer, id));
   }
   return labels;
 }
@@ -98,37 +90,6 @@ Ids ids_in(const Tensor& row) {
 }
 
 }  // namespace
-
-std::vector<std::string> unknown_words(const text::Tokenizer& tokenizer, const std::string& text,
-                                       bool special) {
-  std::vector<std::string> unknown;
-  std::set<std::string> seen;
-  const std::optional<int64_t> id = tokenizer.special().unk;
-  if (!id) return unknown;
-  size_t begin = 0;
-  const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
-  while (begin < text.size()) {
-    size_t end = begin;
-    while (end < text.size() && !is_space(text[end])) ++end;
-    const std::string word = text.substr(begin, end - begin);
-    begin = end + 1;
-    if (word.empty() || !seen.insert(word).second) continue;
-    if (special && word == tokenizer.token(*id)) continue;  // meant so
-    const Ids ids = tokenizer.encode(word, {.special = special});
-    if (std::find(ids.begin(), ids.end(), *id) != ids.end()) unknown.push_back(word);
-  }
-  return unknown;
-}
-
-std::string unknown_text(const std::vector<std::string>& words) {
-  constexpr size_t kMost = 5;
-  std::string list;
-  for (size_t i = 0; i < std::min(words.size(), kMost); ++i) {
-    list += (i > 0 ? ", " : "") + io::in_quotes(words[i]);
-  }
-  return std::to_string(words.size()) + (words.size() == 1 ? " word is" : " words are") +
-         " not in the vocabulary: " + list + (words.size() > kMost ? ", ..." : "");
-}
 
 InputIds encode_input(const models::Model& model, const text::Tokenizer& tokenizer,
                       const InputText& text) {

@@ -48,12 +48,4 @@ Input make_input(const models::Model& model, const text::Tokenizer* tokenizer, I
 InputIds encode_input(const models::Model& model, const text::Tokenizer& tokenizer,
                       const InputText& text);
 
-// The words of a text that become the unknown token, each once, in order. With `special`, texts of
-// special tokens are known.
-std::vector<std::string> unknown_words(const text::Tokenizer& tokenizer, const std::string& text,
-                                       bool special = false);
-// For an error: `2 words are not in the vocabulary: "fly", "high"`, and where there are many, the
-// first five.
-std::string unknown_text(const std::vector<std::string>& words);
-
 }  // namespace headlight::explain

@@ -25,7 +25,7 @@ std::vector<SentencePair> data_set(base::FileSystem& files, const ExplainRequest
 // Words that the tokenizer does not have are told with the way out.
 void check_words(const Subject& subject, const char* which, const std::string& text, bool special) {
   const text::Tokenizer& tokenizer = *subject.tokenizer();
-  const std::vector<std::string> unknown = explain::unknown_words(tokenizer, text, special);
+  const std::vector<std::string> unknown = text::unknown_words(tokenizer, text, special);
   if (unknown.empty()) return;
   const auto is_special = [&](const std::string& word) {
     const std::optional<int64_t> id = tokenizer.find(word);
@@ -40,7 +40,7 @@ void check_words(const Subject& subject, const char* which, const std::string& t
         "; --target TEXT adds the sentence with its continuation, --sentences FILE gives a data "
         "set of your own";
   }
-  throw Error(ErrorKind::bad_input, "explain", which, explain::unknown_text(unknown) + ways);
+  throw Error(ErrorKind::bad_input, "explain", which, text::unknown_text(unknown) + ways);
 }
 
 // Weights as they are and packed for the kernels; where they learn, gradients, and two moments with

@@ -1,7 +1,8 @@
 // Door of recipes: from what a user asks for to a run. Presets and keys, task + tokenizer + model +
 // trainer from them, runs, exams of generated tasks, evaluation, the worked model and its training,
-// models that come with Headlight, a model's tokenizer, experiments on heads, folders of pruned
-// models. What a command line, a server and Python share; nothing here knows argv or a terminal.
+// models that come with Headlight, a model's tokenizer, experiments on heads, questions about
+// logits, folders of pruned models. What a command line, a server and Python share; nothing here
+// knows argv or a terminal.
 //
 //   recipes::FilesWithEmbedded files;
 //   recipes::train_model(threads, files,
@@ -23,6 +24,7 @@
 #include "headlight/recipes/head_examples.h"
 #include "headlight/recipes/head_experiments.h"
 #include "headlight/recipes/head_pruning.h"
+#include "headlight/recipes/logit_questions.h"
 #include "headlight/recipes/model_copy.h"
 #include "headlight/recipes/model_information.h"
 #include "headlight/recipes/named_model.h"
@@ -35,6 +37,7 @@
 #include "headlight/recipes/train_run.h"
 #include "headlight/recipes/train_settings.h"
 #include "headlight/recipes/train_setup.h"
+#include "headlight/recipes/typed_prompt.h"
 #include "headlight/recipes/typed_words.h"
 #include "headlight/recipes/word_pairs.h"
 #include "headlight/recipes/worked_model.h"

@@ -109,7 +109,8 @@ SpecialIds special_ids(const Vocabulary& vocabulary, std::optional<int64_t> unkn
   return {.pad = id_of("pad_token", "", kPad),
           .bos = id_of("bos_token", "cls_token", kBegin),
           .eos = id_of("eos_token", "sep_token", kEnd),
-          .unk = unknown ? unknown : first_of(vocabulary, kUnknown)};
+          .unk = unknown ? unknown : first_of(vocabulary, kUnknown),
+          .mask = id_of("mask_token", "", kMask)};
 }
 
 AddedTokenFinder raw_finder(const std::vector<AddedToken>& tokens) {

@@ -1,4 +1,4 @@
-// Door of text: tokenizers, Unicode, reading text files, scores of translations.
+// Door of text: tokenizers, Unicode, reading text files, labels of tokens, scores of translations.
 //
 // Any bytes give a result or one base::Error(bad_input). All text is UTF-8. Nothing here shares
 // state: a Tokenizer never changes, so it may be used from several threads.
@@ -12,3 +12,4 @@
 #include "headlight/text/tokenizer_make.h"
 #include "headlight/text/tokenizer_read.h"
 #include "headlight/text/unicode.h"
+#include "headlight/text/words.h"

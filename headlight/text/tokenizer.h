@@ -36,10 +36,11 @@ struct DecodeOptions {
 
 // Ids of the tokens that models ask for, as far as there are any.
 struct SpecialIds {
-  std::optional<int64_t> pad;  // <pad>, [PAD], <|pad|>
-  std::optional<int64_t> bos;  // <start>, <s>, <bos>, [CLS], <|startoftext|>
-  std::optional<int64_t> eos;  // <end>, </s>, <eos>, [SEP], <|endoftext|>
-  std::optional<int64_t> unk;  // what the file calls its unknown token, <unk>, [UNK]
+  std::optional<int64_t> pad;        // <pad>, [PAD], <|pad|>
+  std::optional<int64_t> bos;        // <start>, <s>, <bos>, [CLS], <|startoftext|>
+  std::optional<int64_t> eos;        // <end>, </s>, <eos>, [SEP], <|endoftext|>
+  std::optional<int64_t> unk;        // what the file calls its unknown token, <unk>, [UNK]
+  std::optional<int64_t> mask = {};  // <mask>, [MASK]
 };
 
 struct TokenizerParts;
