@@ -190,6 +190,10 @@ class Drawing {
 
 }  // namespace
 
+std::string shaded(const TextStyle& style, const std::string& text, double value, double largest) {
+  return style.colors ? inked(ink_of(value, largest), text) : text;
+}
+
 MatrixDrawing draw_matrix(const TextStyle& style, const tensor::Tensor& matrix,
                           const MatrixLabels& labels, int digits, int64_t most_rows) {
   return Drawing(style, matrix, labels).made(digits, most_rows);

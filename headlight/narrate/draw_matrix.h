@@ -38,6 +38,9 @@ MatrixDrawing draw_matrix(const TextStyle& style, const tensor::Tensor& matrix,
                           const MatrixLabels& labels, int digits = 4,
                           int64_t most_rows = kMostRows);
 
+// A text on the ground that a number of this size has in a matrix whose largest is `largest`.
+std::string shaded(const TextStyle& style, const std::string& text, double value, double largest);
+
 // One head: how much each row's token looks at each column's.
 struct HeadDrawing {
   std::string title;

@@ -1,7 +1,7 @@
 // Door of narrate: explanations as documents in a language. The catalogue of texts, the walk from a
-// sentence to a learned weight, lessons, the first minute, the page; as text, JSON or HTML; and the
-// lines of commands that follow a language. Nothing here knows argv or a terminal: what is drawn on
-// is a TextStyle, what is written goes to an Output.
+// sentence to a learned weight, lessons, the first minute, the page; as text, JSON or HTML; reports
+// of experiments; and the lines of commands that follow a language. Nothing here knows argv or a
+// terminal: what is drawn on is a TextStyle, what is written goes to an Output.
 //
 //   base::ThreadPool threads(2);
 //   const narrate::Explanation explanation(threads, base::real_files(),
@@ -26,6 +26,9 @@
 #include "headlight/narrate/lessons/lesson.h"
 #include "headlight/narrate/lessons/lesson_page.h"
 #include "headlight/narrate/page.h"
+#include "headlight/narrate/report/heads_reports.h"
+#include "headlight/narrate/report/report.h"
+#include "headlight/narrate/report/report_sentences.h"
 #include "headlight/narrate/shown_indices.h"
 #include "headlight/narrate/shown_step.h"
 #include "headlight/narrate/steps.h"

@@ -14,9 +14,10 @@ using explain::TracedTensor;
 using io::Json;
 
 // In the order in which they need each other; page.js, which begins, is the last.
-constexpr std::array<std::string_view, 9> kScripts = {
-    "texts.js", "formulas.js", "trace.js", "terms.js",    "matrix.js",
-    "why.js",   "heads.js",    "cards.js", "learning.js",
+constexpr std::array<std::string_view, 2> kSharedScripts = {"texts.js", "bar.js"};
+constexpr std::array<std::string_view, 8> kScripts = {
+    "formulas.js", "trace.js", "terms.js", "matrix.js",
+    "why.js",      "heads.js", "cards.js", "learning.js",
 };
 constexpr std::array<std::string_view, 2> kLessonScripts = {"lesson.js", "exercise.js"};
 constexpr std::array<std::string_view, 2> kStyles = {"page.css", "figures.css"};
@@ -37,7 +38,7 @@ bool is_in_walk(std::string_view key) {
       "message.before_training", "message.after_training", "message.no_target"};
   if (key.starts_with("message.")) return std::ranges::find(kMessages, key) != kMessages.end();
   return !starts_with_one(key, {"lesson.", "first.", "exercise.", "mistake.", "train.", "evaluate.",
-                                "bench.", "info.", "command."}) &&
+                                "bench.", "info.", "command.", "experiment."}) &&
          key != "language.order";
 }
 
@@ -46,6 +47,17 @@ bool is_in_lesson(std::string_view key) {
   if (key.starts_with("message.")) return key.starts_with("message.left_out");
   return starts_with_one(key, {"page.", "cell.", "slip.", "exercise.", "mistake.", "label."}) ||
          key == "place.head" || (key.starts_with("language.") && key != "language.order");
+}
+
+// The page of an experiment has few words besides those of its report.
+bool is_in_report(std::string_view key) {
+  constexpr std::array<std::string_view, 10> kOthers = {
+      "page.language", "page.theme", "page.help",  "page.close", "page.key.heads",
+      "page.key.help", "heads.text", "term.query", "term.key",   "term.value",
+  };
+  return starts_with_one(key, {"experiment.", "role."}) ||
+         std::ranges::find(kOthers, key) != kOthers.end() ||
+         (key.starts_with("language.") && key != "language.order");
 }
 
 // Whether a run has something that `word` is a form or an end of: "ffn.hidden" of the formula
@@ -102,6 +114,7 @@ bool is_of_walk(std::string_view key, const PageContent& content) {
 
 // Of texts on operations and tensors, those of the runs at hand.
 bool is_told(std::string_view key, const PageContent& content, PageKind kind) {
+  if (kind == PageKind::report) return is_in_report(key);
   const auto after = [&](std::string_view prefix) { return key.substr(prefix.size()); };
   if (starts_with_one(key, {"backward.", "formula.backward.", "formula.variant.", "step."})) {
     return kind == PageKind::walk && is_of_walk(key, content);
@@ -183,15 +196,19 @@ void write_page(base::Output& output, const std::string& data, PageKind kind) {
   put_until("{{style}}");
   for (const std::string_view style : kStyles) output.write(file(style));
   if (kind == PageKind::lesson) output.write(file("lesson.css"));
+  if (kind == PageKind::report) output.write(file("report.css"));
   put_until("{{data}}");
   output.write(inside_script(data));
   put_until("{{script}}");
   output.write("\"use strict\";\n");
-  for (const std::string_view script : kScripts) output.write(file(script));
+  for (const std::string_view script : kSharedScripts) output.write(file(script));
+  if (kind != PageKind::report) {
+    for (const std::string_view script : kScripts) output.write(file(script));
+  }
   if (kind == PageKind::lesson) {
     for (const std::string_view script : kLessonScripts) output.write(file(script));
   }
-  output.write(file("page.js"));
+  output.write(file(kind == PageKind::report ? "report.js" : "page.js"));
   output.write(rest);
 }
 

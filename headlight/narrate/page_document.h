@@ -16,7 +16,7 @@ namespace headlight::narrate {
 // The parts of the page; made by cmake/HeadlightEmbed.cmake from headlight/narrate/page.
 const std::vector<base::EmbeddedFile>& page_files();
 
-enum class PageKind { walk, lesson };
+enum class PageKind { walk, lesson, report };
 
 // What the runs of a page are made of: it explains these and nothing else.
 struct PageContent {

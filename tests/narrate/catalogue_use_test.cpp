@@ -45,6 +45,14 @@ class KnownKeys {
       add("role." + name);
       add("role." + name + ".text");
     }
+    for (const auto by :
+         {heads::AblationKind::zero, heads::AblationKind::mean, heads::AblationKind::resample})
+      add("experiment.ablate.by_" + std::string(name_of(by)));
+    for (int part = 0; part <= static_cast<int>(heads::PartKind::other); ++part)
+      add("experiment.part." + std::string(name_of(static_cast<heads::PartKind>(part))));
+    for (const auto direction :
+         {heads::PatchDirection::clean_into_corrupt, heads::PatchDirection::corrupt_into_clean})
+      add("experiment.patch." + std::string(name_of(direction)));
     for (const std::string& key : test::rule_keys()) add(key);
     for (const std::string& model : recipes::embedded_models()) add("command.model." + model);
     for (const std::string& key : test::mistake_keys()) add(key);
@@ -64,9 +72,9 @@ std::vector<std::string> sources() {
   std::vector<std::string> all;
   for (const char* folder :
        {"/headlight/narrate", "/headlight/narrate/lessons", "/headlight/narrate/page",
-        "/headlight/explain", "/headlight/explain/operations", "/headlight/nn",
-        "/headlight/recipes", "/apps/cli", "/apps/cli/explain", "/apps/cli/bench",
-        "/apps/cli/attend", "/apps/cli/program"}) {
+        "/headlight/narrate/report", "/headlight/explain", "/headlight/explain/operations",
+        "/headlight/nn", "/headlight/recipes", "/apps/cli", "/apps/cli/explain", "/apps/cli/bench",
+        "/apps/cli/attend", "/apps/cli/heads", "/apps/cli/program"}) {
     for (const auto& entry :
          std::filesystem::directory_iterator(std::string(HEADLIGHT_SOURCE_DIR) + folder)) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".js") continue;
@@ -98,13 +106,15 @@ bool is_mentioned(const std::vector<std::string>& files, const std::string& key)
 }
 
 // What lessons and steps are made of has a title and a text by number; slips, the tensors of
-// lessons and the facts of an evaluation are named in lists.
+// lessons, the facts of an evaluation and the columns of experiments are named in lists.
 bool is_listed(const std::vector<std::string>& files, const std::string& key) {
   const std::vector<std::string> parts = test::parts_of(key, '.');
   if (parts[0] == "step" || parts[0] == "lesson") {
     const std::set<std::string> ends = {"title", "text", "note", "intro"};
     return ends.contains(parts.back());
   }
+  if (key.starts_with("experiment.column."))
+    return std::ranges::any_of(files, [&](const auto& file) { return has_quoted(file, parts[2]); });
   return (parts[0] == "slip" || parts[0] == "tensor" || parts[0] == "evaluate") &&
          std::any_of(files.begin(), files.end(),
                      [&](const auto& file) { return has_quoted(file, parts[1]); });

@@ -138,6 +138,12 @@ std::string help_of(const Command& command) {
       program_name() + " " + std::string(command.name) + ": " + std::string(command.summary),
       help_width());
   text.append("\nExamples:\n").append(laid_out(command.examples));
+  if (!command.parts.empty()) {
+    std::vector<std::pair<std::string, std::string_view>> rows;
+    for (const Command* part : command.parts)
+      rows.emplace_back(std::string(part->last_name()), part->summary);
+    text.append("\nCommands:\n").append(name_table(rows, 13));
+  }
   if (!command.options.empty()) {
     text.append("\nOptions:\n").append(option_table(command.options));
   }

@@ -25,8 +25,9 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr std::array kCommands = {&kTrain, &kGenerate, &kTranslate, &kEvaluate, &kExplain, &kLesson,
-                                  &kEmbed, &kForward,  &kTokenize,  &kInfo,     &kAttend,  &kBench};
+constexpr std::array kCommands = {&kTrain,  &kGenerate, &kTranslate, &kEvaluate, &kExplain,
+                                  &kLesson, &kHeads,    &kEmbed,     &kForward,  &kTokenize,
+                                  &kInfo,   &kAttend,   &kBench};
 
 constexpr int kFailed = 1;
 constexpr int kOutOfMemory = 4;
@@ -39,18 +40,22 @@ constexpr ExitCode kExitCodes[] = {{ErrorKind::usage, 2},
                                    {ErrorKind::out_of_memory, kOutOfMemory},
                                    {ErrorKind::failed, kFailed}};
 
-const Command& command_called(std::string_view name) {
+// `within`: the command whose parts they are; null: the program itself.
+const Command& command_called(std::string_view name, std::span<const Command* const> commands,
+                              const Command* within = nullptr) {
   std::vector<std::string_view> names;
-  for (const Command* command : kCommands) {
-    if (command->name == name) return *command;
-    names.push_back(command->name);
+  for (const Command* command : commands) {
+    if (command->last_name() == name) return *command;
+    names.push_back(command->last_name());
   }
-  std::string hint(recipes::answer_to_command(name));
+  std::string hint(within == nullptr ? recipes::answer_to_command(name) : "");
   if (const auto near = base::nearest(name, names); hint.empty() && near) {
     hint = "the nearest is " + std::string(*near);
   }
-  throw Error(ErrorKind::usage, "unknown command", io::in_quotes(name),
-              hint + (hint.empty() ? "" : "; ") + "`headlight --help` lists all");
+  const std::string of = within == nullptr ? "" : std::string(within->name) + " ";
+  throw Error(ErrorKind::usage, "unknown " + (of.empty() ? "command" : of + "command"),
+              io::in_quotes(name),
+              hint + (hint.empty() ? "" : "; ") + "`headlight " + of + "--help` lists all");
 }
 
 // What is typed, taken apart.
@@ -92,6 +97,14 @@ std::string meant_for_option(const ArgumentParser& parser, const std::string& wo
          "; a name with blanks stands in quotes";
 }
 
+std::vector<Operand> operands_of(const Command& command) {
+  std::vector<Operand> operands;
+  for (const Operand& operand : {command.operand, command.second_operand}) {
+    if (!operand.name.empty()) operands.push_back(operand);
+  }
+  return operands;
+}
+
 // `meant`: what the word was meant for, where that can be told.
 [[noreturn]] void refuse_word(const Command& command, const std::string& word,
                               const std::string& meant) {
@@ -105,7 +118,11 @@ std::string meant_for_option(const ArgumentParser& parser, const std::string& wo
                                                       : command.options.front();
   std::string takes = command.operand.name.empty()
                           ? "takes only options"
-                          : "takes one " + std::string(command.operand.name) + " and options";
+                          : "takes one " + std::string(command.operand.name) +
+                                (command.second_operand.name.empty()
+                                     ? ""
+                                     : ", one " + std::string(command.second_operand.name)) +
+                                " and options";
   takes += ", such as --" + std::string(first.name) + (first.value.empty() ? "" : " ");
   throw Error(ErrorKind::usage, "unexpected argument", io::in_quotes(word),
               std::string(command.name) + " " + takes.append(first.value));
@@ -120,20 +137,22 @@ bool may_be_model(const std::string& word) {
          std::ranges::find(embedded, word) != embedded.end();
 }
 
-// Options up to the end, with the operand among them.
-void read_operand(ArgumentParser& parser, Request& request) {
+// Options up to the end, with the operands among them.
+void read_operands(ArgumentParser& parser, Request& request) {
   const Command& command = *request.command;
-  const std::string_view name = command.operand.name;
-  std::optional<std::string> operand;
+  const std::vector<Operand> expected = operands_of(command);
+  size_t found = 0;
   std::string meant;  // what else the operand may have been meant for
+  std::string operand;
   while (const auto word = parser.next_word(request.arguments, request.known)) {
-    if (*word == "help" && !operand) {  // a folder of this name is ./help
+    if (*word == "help" && found == 0) {  // a folder of this name is ./help
       request.arguments.set("help", {"", "help"});
       continue;
     }
-    if (name.empty() || operand) {
+    if (found == expected.size()) {
       refuse_word(command, *word, meant.empty() ? meant_for_option(parser, *word) : meant);
     }
+    const std::string_view name = expected[found++].name;
     const Option* before = parser.option_before();
     if (name == "MODEL" && before != nullptr && before->value == "TEXT" && !may_be_model(*word)) {
       meant = meant_for_option(parser, *word);
@@ -143,12 +162,36 @@ void read_operand(ArgumentParser& parser, Request& request) {
   }
   const bool asks = request.arguments.has("help") || request.arguments.has("version");
   if (!meant.empty() && !asks) {
-    base::refuse("model", *operand, "there is no such file or folder; " + meant);
+    base::refuse("model", operand, "there is no such file or folder; " + meant);
   }
-  if (name.empty() || operand || !command.operand.required || asks) return;
-  throw Error(ErrorKind::usage, std::string(name), "",
-              "is missing: `headlight " + std::string(command.name) + " " + std::string(name) +
-                  "`; `headlight " + std::string(command.name) + " --help` has examples");
+  if (found == expected.size() || !expected[found].required || asks) return;
+  std::string usage(command.name);
+  for (const Operand& one : expected) usage += " " + std::string(one.name);
+  throw Error(ErrorKind::usage, std::string(expected[found].name), "",
+              "is missing: `headlight " + usage + "`; `headlight " + std::string(command.name) +
+                  " --help` has examples");
+}
+
+// Of a command with parts, the one that the next word names; the command itself where there is no
+// word and help is asked for.
+void choose_part(ArgumentParser& parser, Request& request) {
+  const Command& whole = *request.command;
+  std::optional<std::string> word = parser.next_word(request.arguments, request.known);
+  if (word == "help") {
+    request.arguments.set("help", {"", "help"});
+    word = parser.next_word(request.arguments, request.known);
+  }
+  if (word) {
+    request.command = &command_called(*word, whole.parts, &whole);
+    return;
+  }
+  if (request.arguments.has("help") || request.arguments.has("version")) return;
+  std::string names;
+  for (const Command* part : whole.parts)
+    names.append(names.empty() ? "" : ", ").append(part->last_name());
+  throw Error(ErrorKind::usage, std::string(whole.name), "",
+              "what is to be done is missing: " + names + "; `headlight " +
+                  std::string(whole.name) + " --help` has examples");
 }
 
 Request read_request(std::span<char* const> words) {
@@ -170,11 +213,13 @@ Request read_request(std::span<char* const> words) {
     if (asks || !request.arguments.has("json")) return request;
     throw Error(ErrorKind::usage, "command", "", "is missing; `headlight --help` lists all");
   }
-  request.command = &command_called(*word);
+  request.command = &command_called(*word, kCommands);
+  request.arguments.set_command(request.command->name);
+  if (!request.command->parts.empty()) choose_part(parser, request);
   request.arguments.set_command(request.command->name);
   request.known.insert(request.known.begin(), request.command->options.begin(),
                        request.command->options.end());
-  read_operand(parser, request);
+  read_operands(parser, request);
   return request;
 }
 

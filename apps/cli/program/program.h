@@ -31,12 +31,18 @@ struct Operand {
 
 // The file or folder of each command defines one of these; program.cpp lists them.
 struct Command {
-  std::string_view name;
+  std::string_view name;  // of a part of another command with that before it: "heads score"
   std::string_view summary;
   std::string_view examples;  // help begins with them
   std::span<const Option> options;
   void (*run)(Session& session);
   Operand operand = {};
+  Operand second_operand = {};  // after the first
+  // What the next word chooses among; then the command does nothing itself.
+  std::span<const Command* const> parts = {};
+
+  // Without the names before it: "score".
+  std::string_view last_name() const { return name.substr(name.rfind(' ') + 1); }
 };
 extern const Command kAttend;
 extern const Command kTrain;
@@ -50,6 +56,7 @@ extern const Command kTranslate;
 extern const Command kEmbed;
 extern const Command kExplain;
 extern const Command kLesson;
+extern const Command kHeads;
 
 // The first minute, when nothing is asked of the program: three sentences and a tiny model that
 // does not know them; it learns them before one's eyes, its heads are drawn, and the whole walk is

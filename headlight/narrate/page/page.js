@@ -1,28 +1,10 @@
 // The page: bar, opening, cards, keys, and the address that remembers what is chosen.
-const languages = Object.keys(data.texts);
-const walk = document.getElementById("walk");
-
 function bar() {
-  const mark = drawing("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" },
-    drawing("path", { d: "M3 12 L21 4 V20 Z", fill: "rgb(var(--beam) / .55)" }), drawing("circle", { cx: 5, cy: 12, r: 4, fill: "rgb(var(--text))" }));
-  fill(document.getElementById("bar"),
-    element("span", { class: "brand" }, mark, "Headlight"),
-    runs.length > 1 && choice(text("page.numbers"), runs.map((one, i) => ({ label: text(one.key), value: i })), state.run, chooseRun),
-    choice(text("page.language"), languages.map((lang) => ({ label: lang.toUpperCase(), title: data.texts[lang]["language.name"], value: lang })), state.lang, chooseLanguage),
-    button(isDark() ? "☀" : "☾", { class: "round", title: text("page.theme"), "aria-label": text("page.theme"), click: () => { state.theme = isDark() ? "light" : "dark"; applyTheme(); remember(); } }),
-    data.lesson && exerciseSwitch(),
-    button("?", { class: "round", title: text("page.help"), "aria-label": text("page.help"), click: showHelp }));
+  drawBar(runs.length > 1 && choice(text("page.numbers"), runs.map((one, i) => ({ label: text(one.key), value: i })), state.run, chooseRun), data.lesson && exerciseSwitch());
 }
 function chooseRun(chosen) {
   state.run = chosen;
   redraw();
-  remember();
-}
-// Words change where they stand; nothing is made again.
-function chooseLanguage(lang) {
-  state.lang = lang;
-  applyLanguage();
-  retell();
   remember();
 }
 function applyLanguage() {
@@ -30,7 +12,6 @@ function applyLanguage() {
   document.title = `${data.lesson ? lessonTitle() : text("page.title")} · Headlight`;
   bar();
 }
-function isDark() { return state.theme ? state.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches; }
 function applyTheme() {
   document.documentElement.dataset.theme = isDark() ? "dark" : "light";
   bar();
@@ -39,10 +20,8 @@ function applyTheme() {
 
 function stepList() {
   const entries = data.lesson ? lessonEntries() : data.steps.flatMap(({ name, number, heads }) => [[`step-${number}`, String(number), text(`step.${name}.title`)], ...(heads ? [["heads", "·", text("heads.title")]] : [])]);
-  fill(document.getElementById("steps"), entries.map(([id, number, title]) =>
-    element("a", { href: `#${id}`, "data-to": id, click: (event) => { event.preventDefault(); show(id); } }, element("span", { class: "number" }, number), title)));
+  drawSteps(entries);
 }
-function show(id, behavior = "auto") { document.getElementById(id)?.scrollIntoView({ behavior }); }
 
 // The sentence, where the head that is shown first looks, and what the model makes of each position.
 function opening() {
@@ -204,12 +183,8 @@ function moveLayer(step) {
 }
 
 function showHelp() {
-  const help = document.getElementById("help");
-  const keys = [[["←", "→", "↑", "↓"], "cells"], [["Enter"], "why"], [["w"], "answer"], [["Backspace"], "back"], [["Esc"], "close"], [["n", "p"], "steps"],
-    [["[", "]"], "heads"], [["{", "}"], "layers"], [["?"], "help"]];
-  fill(help, element("h2", {}, text("page.help")), element("dl", {}, keys.map(([names, key]) =>
-    [element("dt", {}, names.map((name) => element("kbd", {}, name))), element("dd", {}, text(`page.key.${key}`))])), button(text("page.close"), { class: "plain", click: () => help.close() }));
-  help.showModal();
+  drawHelp([[["←", "→", "↑", "↓"], "cells"], [["Enter"], "why"], [["w"], "answer"], [["Backspace"], "back"], [["Esc"], "close"], [["n", "p"], "steps"],
+    [["[", "]"], "heads"], [["{", "}"], "layers"], [["?"], "help"]].map(([names, key]) => [names, text(`page.key.${key}`)]));
 }
 
 const keys = {

@@ -1,0 +1,32 @@
+// `headlight heads`: experiments on the heads of a model, a command for each.
+#include "apps/cli/heads/experiment.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr std::string_view kHeadsExamples =
+    R"(  headlight heads score numbers
+      what each head is worth and does
+  headlight heads ablate numbers --html heads.html
+      what is lost without each, as a page with a map of the heads
+  headlight heads attribute stories --prompt "Once upon a" --word " time"
+      where the logit of a word comes from
+  headlight heads COMMAND --help
+      what a command can do, examples first
+
+Heads have names such as decoder.0.self.3: side, layer, kind of attention, number.
+)";
+
+constexpr std::array kHeadsParts = {&kHeadsScore, &kHeadsAblate, &kHeadsFind, &kHeadsAttribute,
+                                    &kHeadsPatch};
+
+}  // namespace
+
+const Command kHeads = {.name = "heads",
+                        .summary = "what heads do, what each is worth, and models without some",
+                        .examples = kHeadsExamples,
+                        .options = {},
+                        .run = nullptr,
+                        .parts = kHeadsParts};
+
+}  // namespace headlight::cli

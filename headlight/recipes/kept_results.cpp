@@ -1,0 +1,42 @@
+// Measurements as JSON; a number that is not finite is null there.
+#include "headlight/recipes/kept_results.h"
+
+#include <cmath>
+
+#include "headlight/train/train.h"
+
+namespace headlight::recipes {
+namespace {
+
+using io::Json;
+
+double number_or_nan(const Json* value) {
+  return value == nullptr ? NAN : value->number().value_or(NAN);
+}
+
+}  // namespace
+
+Json::Object examples_json(base::FileSystem& files, const ExamplesRequest& request) {
+  return {{"task", request.task},
+          {"data", request.data.empty() ? Json() : Json(train::file_sum(files, request.data))},
+          {"encoding", request.encoding},
+          {"examples", request.examples},
+          {"seed", request.seed}};
+}
+
+void keep_ablations(heads::AblationOptions& options, ExperimentState& state) {
+  options.known = [&state](const std::string& name) -> std::optional<heads::Measurement> {
+    const Json* found = state.find(name);
+    if (found == nullptr) return std::nullopt;
+    heads::Measurement measured{.loss = number_or_nan(found->find("loss"))};
+    if (const Json* metric = found->find("metric")) measured.metric = number_or_nan(metric);
+    return measured;
+  };
+  options.measured = [&state](const std::string& name, const heads::Measurement& measured) {
+    Json::Object result{{"loss", measured.loss}};
+    if (measured.metric) result.emplace_back("metric", *measured.metric);
+    state.add(name, std::move(result));
+  };
+}
+
+}  // namespace headlight::recipes

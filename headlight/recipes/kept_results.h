@@ -1,0 +1,15 @@
+// Results of experiments as an ExperimentState keeps them, and what they depend on.
+#pragma once
+
+#include "headlight/recipes/experiment_state.h"
+#include "headlight/recipes/head_examples.h"
+
+namespace headlight::recipes {
+
+// What a request for examples says, with a sum of the bytes of its data.
+io::Json::Object examples_json(base::FileSystem& files, const ExamplesRequest& request);
+
+// Ablations take from the state what it knows, and give it what they measure. It outlives them.
+void keep_ablations(heads::AblationOptions& options, ExperimentState& state);
+
+}  // namespace headlight::recipes

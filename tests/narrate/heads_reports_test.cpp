@@ -1,0 +1,177 @@
+// Results of experiments as reports, in every language: all that is said has its text and numbers.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "headlight/narrate/narrate.h"
+
+namespace headlight::narrate {
+namespace {
+
+heads::HeadScores made_scores(bool looks_both_ways) {
+  heads::HeadScores scores{.examples = 3, .loss = 1.5};
+  for (int head = 0; head < 4; ++head) {
+    heads::HeadScore one{.head = "decoder.0.self." + std::to_string(head),
+                         .place = "decoder.0.self"};
+    one.importance.gradient = 0.1 * (head + 1);
+    one.importance.rows = head == 3 ? 0 : 12;  // the last has looked at nothing
+    one.importance.statistics.entropy = 0.5;
+    one.behaviour.previous = heads::BehaviourScore{0.75, 0.25};
+    one.behaviour.duplicate = heads::BehaviourScore{0.125, 0.0625};
+    if (!looks_both_ways) {
+      one.behaviour.induction = heads::BehaviourScore{0.5, 0.03125};
+      one.behaviour.prefix_matching = heads::BehaviourScore{0.5, 0.015625};
+    }
+    if (head > 0) one.copying = -0.5;
+    one.role = static_cast<heads::HeadRole>(head);
+    scores.heads.push_back(one);
+  }
+  scores.compositions = {
+      {"decoder.0.self.0", "decoder.1.self.1", heads::CompositionKind::key, 0.5},
+      {"decoder.0.self.2", "decoder.1.self.1", heads::CompositionKind::query, 0.7}};
+  return scores;
+}
+
+heads::AblationResult made_ablation(bool whole) {
+  heads::AblationResult result{.by = heads::AblationKind::mean, .examples = 7};
+  result.baseline.loss = 1;
+  if (whole) {
+    result.metric = "exact_match";
+    result.baseline.metric = 0.875;
+  }
+  for (int head = 0; head < 3; ++head) {
+    heads::AblatedHead one{.head = "encoder.1.self." + std::to_string(head),
+                           .place = "encoder.1.self"};
+    one.measured.loss = 1 + 0.5 * (head - 1);
+    one.change = 0.5 * (head - 1);
+    if (whole) one.measured.metric = 0.5;
+    result.heads.push_back(one);
+  }
+  if (whole) result.all_but_one = result.greedy = result.heads;
+  return result;
+}
+
+recipes::FoundRelation made_relation(bool is_clear) {
+  recipes::FoundRelation relation;
+  relation.first_tokens = 2;
+  heads::FoundHeads& found = relation.found;
+  found.pairs = 10;
+  found.turned = 3;
+  found.examples = 5;
+  found.baseline.loss = 2;
+  heads::FoundHead best{.head = "decoder.1.cross.0", .place = "decoder.1.cross"};
+  best.weight = is_clear ? 0.9 : 0.1;
+  best.chance = 0.1;
+  best.low = 0.05;
+  best.high = 0.2;
+  best.ablated_change = 0.75;
+  found.heads = {best, {.head = "decoder.1.self.0", .place = "decoder.1.self"}};
+  if (is_clear) found.together = {"decoder.1.cross.0", "decoder.1.cross.1"};
+  return relation;
+}
+
+recipes::AttributeAnswer made_attribution(bool whole) {
+  recipes::AttributeAnswer answer;
+  answer.word = {.text = "thrones", .token = "thr", .id = 1, .tokens = whole ? 3 : 1};
+  if (whole) answer.against = {.text = "sea", .token = "sea", .id = 2, .tokens = 1};
+  answer.attribution.measured = 1.25;
+  answer.attribution.sum = 1.2500001;
+  answer.attribution.rounding = -1e-7;
+  for (int kind = 0; kind <= static_cast<int>(heads::PartKind::other); ++kind)
+    answer.attribution.parts.push_back(
+        {"decoder.0.self." + std::to_string(kind), static_cast<heads::PartKind>(kind), 0.1 * kind});
+  if (!whole) return answer;
+  answer.attribution.gains = {{"prediction", "gelu"}};
+  heads::LogitLens lens;
+  for (int layer = 0; layer < 3; ++layer) {
+    heads::LensLayer one{.stream = "decoder." + std::to_string(layer) + ".residual_out"};
+    one.words = {{.id = 5, .logit = 1, .probability = 0.5, .rank = 1}};
+    one.word = {.id = 1, .logit = 0.5, .probability = 0.25, .rank = 4};
+    one.against = one.word;
+    lens.layers.push_back(one);
+  }
+  answer.lens = lens;
+  return answer;
+}
+
+recipes::PatchAnswer made_patching(bool translates) {
+  recipes::PatchAnswer answer;
+  answer.clean.tokens = answer.corrupt.tokens = {"a", "b"};
+  if (translates) answer.clean.source_tokens = answer.corrupt.source_tokens = {"x", "y", "z"};
+  answer.word = {.text = "a", .token = "a", .id = 1};
+  answer.patching.clean = 2;
+  answer.patching.corrupt = -1;
+  answer.patching.correlation = translates ? NAN : 0.5;
+  answer.patching.direction = translates ? heads::PatchDirection::corrupt_into_clean
+                                         : heads::PatchDirection::clean_into_corrupt;
+  for (const char* head : {"encoder.0.self.0", "decoder.0.self.1"}) {
+    const int64_t positions = translates && head[0] == 'e' ? 3 : 2;
+    for (int64_t position = 0; position < positions; ++position)
+      answer.patching.places.push_back({head, position, 1, 0.5, 0.25});
+    answer.patching.heads.push_back({head, std::nullopt, 1, 0.75, 0.5});
+  }
+  return answer;
+}
+
+std::vector<Report> all_reports() {
+  return {score_report(made_scores(false), "model"),
+          score_report(made_scores(true), "model"),
+          ablation_report(made_ablation(true), "model"),
+          ablation_report(made_ablation(false), "model"),
+          find_report(made_relation(true), "model"),
+          find_report(made_relation(false), "model"),
+          attribution_report(made_attribution(true), "model", nullptr),
+          attribution_report(made_attribution(false), "model", nullptr),
+          patching_report(made_patching(true), "model"),
+          patching_report(made_patching(false), "model")};
+}
+
+TEST(HeadsReports, have_all_their_texts_and_numbers_in_every_language) {
+  for (const Report& report : all_reports()) {
+    for (const std::string_view language : languages()) {
+      const Catalogue& catalogue = Catalogue::of(language);
+      const std::string text = narrate::report_text(report, {.width = 80}, catalogue);
+      const std::string svg = report_svg(report, catalogue);
+      for (const std::string& all : {text, svg}) {
+        EXPECT_EQ(all.find('{'), std::string::npos) << all;
+        EXPECT_EQ(all.find("experiment."), std::string::npos) << all;
+      }
+      EXPECT_FALSE(report.summary.in(catalogue).empty());
+    }
+  }
+}
+
+TEST(HeadsReports, rows_have_a_cell_for_each_column) {
+  for (const Report& report : all_reports()) {
+    EXPECT_FALSE(report.tables.empty());
+    EXPECT_FALSE(report.pictures.empty()) << report.name;
+    for (const ReportTable& table : report.tables) {
+      EXPECT_FALSE(table.rows.empty()) << table.name;
+      for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.name;
+    }
+  }
+}
+
+TEST(HeadsReports, say_what_came_out) {
+  const auto summary = [](const Report& report) { return report.summary.in(Catalogue::of("en")); };
+  EXPECT_NE(summary(score_report(made_scores(false), "m"))
+                .find("largest for decoder.0.self.3: 0.4; smallest for decoder.0.self.0: 0.1"),
+            std::string::npos);
+  const std::string ablated = summary(ablation_report(made_ablation(true), "m"));
+  EXPECT_NE(ablated.find("Removing encoder.1.self.2 costs most: 0.5"), std::string::npos)
+      << ablated;
+  EXPECT_NE(ablated.find("2 of 3"), std::string::npos) << ablated;
+  EXPECT_EQ(summary(find_report(made_relation(true), "m")).find("no head"), std::string::npos);
+  EXPECT_NE(summary(find_report(made_relation(false), "m")).find("no head"), std::string::npos);
+}
+
+TEST(HeadsReports, leave_out_scores_that_a_head_cannot_have) {
+  const Report report = score_report(made_scores(true), "m");
+  const std::string csv = report_csv(report);
+  EXPECT_NE(csv.find("decoder.0.self.3,0.4,0,0,,,,0.75,0.125,,,-0.5,"), std::string::npos) << csv;
+  // A map without any number is not drawn.
+  EXPECT_EQ(report_svg(report, Catalogue::of("en")).find(">Induction<"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace headlight::narrate
