@@ -117,7 +117,7 @@ class ExampleMaker {
       const std::vector<int64_t> ids =
           framed_ids(tokenizer, lines[static_cast<size_t>(i)].text,
                      std::min(model_.context_length(), kLongestWindow));
-      rows.push_back(masked_example(ids, hidden, static_cast<uint64_t>(i)));
+      if (!ids.empty()) rows.push_back(masked_example(ids, hidden, static_cast<uint64_t>(i)));
     }
     return rows;
   }
@@ -221,11 +221,6 @@ HeadExamples make_head_examples(base::FileSystem& files, const LoadedModel& load
                                 const ExamplesRequest& request) {
   const std::string task = examples_task(files, loaded, request);
   return ExampleMaker(files, loaded, request).make(task);
-}
-
-Batch text_example(const std::vector<int64_t>& ids) {
-  return {.ids = row_of({ids.begin(), ids.end() - 1}),
-          .targets = row_of({ids.begin() + 1, ids.end()})};
 }
 
 Batch pair_example(const std::vector<int64_t>& source, const std::vector<int64_t>& target,

@@ -46,7 +46,6 @@ std::string examples_task(base::FileSystem& files, const LoadedModel& loaded,
                           const ExamplesRequest& request);
 
 // Single examples, of which the functions above make batches.
-models::Batch text_example(const std::vector<int64_t>& ids);  // each predicts the next
 models::Batch pair_example(const std::vector<int64_t>& source, const std::vector<int64_t>& target,
                            const data::SequenceIds& ids);
 

@@ -125,9 +125,13 @@ class RelationMaker {
     for (const NumberedLine& line : numbered_lines(text)) {
       const std::string name = request_.pairs + ":" + std::to_string(line.number);
       std::vector<std::string> columns = split_words(line.text, '\t');
-      if (columns.size() < 3 || columns[0].empty() || columns[1].empty() || columns[2].empty())
+      const bool has_all = columns.size() >= 3 && !text::words(columns[0]).empty() &&
+                           !columns[1].empty() && !columns[2].empty();
+      if (!has_all)
         base::refuse("pairs", name, "a sentence, a word and a word with tabs between are needed");
       sentences.push_back(sentence_of(columns[0], name));
+      if (sentences.back().ids.empty() && sentences.back().source.empty())
+        base::refuse("pairs", name, "the sentence has no tokens");
       rows.push_back(std::move(columns));
     }
     if (rows.empty()) base::refuse("pairs", request_.pairs, "has no lines");
@@ -228,7 +232,8 @@ class RelationMaker {
       append(nearest_pairs(from_here, to_here, true), 1, relation.decoder);
       append(nearest_pairs(from_here, to_source, false), 0, relation.cross);
     }
-    if (relation.size() == 0 || (!translates && sentence.ids.size() < 2)) return false;
+    const bool is_readable = translates ? !sentence.source.empty() : sentence.ids.size() >= 2;
+    if (relation.size() == 0 || !is_readable) return false;
     rows_.push_back(example_of(sentence));
     if (made_.task == "mlm") hidden_.push_back(hidden_of(sentence));
     for (auto member :

@@ -298,6 +298,10 @@ TEST_F(HeadExperiments, read_a_file_of_annotated_pairs) {
   expect_refused(
       ErrorKind::bad_input, [&] { make_relation(threads_, files_, loaded, {.pairs = wrong}); },
       "wrong.tsv:1");
+  const std::string blank = folder_.put("blank.tsv", " \tgirl\thappy\n");
+  expect_refused(
+      ErrorKind::bad_input, [&] { make_relation(threads_, files_, thrones(), {.pairs = blank}); },
+      "blank.tsv:1");
   const std::string two = folder_.put("two.tsv", "\nThe girl was happy.\tgirl\n");
   expect_refused(
       ErrorKind::bad_input, [&] { make_relation(threads_, files_, loaded, {.pairs = two}); },
