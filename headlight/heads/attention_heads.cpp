@@ -10,7 +10,7 @@ AttentionHeads named_heads(const nn::MultiHeadAttention& attention) {
   AttentionHeads heads{.place = attention.options().place,
                        .head_names = {},
                        .head_width = attention.options().value_head_dim};
-  for (int64_t head = 0; head < attention.options().heads; ++head) {
+  for (const int64_t head : attention.heads().numbers) {
     heads.head_names.push_back(heads.place + "." + std::to_string(head));
   }
   return heads;

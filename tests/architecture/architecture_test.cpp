@@ -5,12 +5,13 @@
 
 #include "headlight/models/models.h"
 #include "tests/architecture/rules.h"
+#include "tests/places.h"
 
 namespace headlight::architecture {
 namespace {
 
 const Sources& house() {
-  static const Sources sources = read_sources(HEADLIGHT_SOURCE_DIR);
+  static const Sources sources = read_sources(tests::source_folder());
   return sources;
 }
 

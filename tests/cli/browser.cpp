@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/places.h"
+
 namespace headlight::test {
 namespace {
 
@@ -40,7 +42,7 @@ std::string unescaped(std::string text) {
 bool has_browser() { return std::system("command -v chromium > /dev/null") == 0; }
 
 std::string test_script(const std::string& name) {
-  std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/cli/" + name);
+  std::ifstream file(tests::source_folder() + "/tests/cli/" + name);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

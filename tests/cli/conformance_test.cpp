@@ -8,6 +8,7 @@
 #include "tests/base/temporary_folder.h"
 #include "tests/cli/arrays.h"
 #include "tests/cli/program.h"
+#include "tests/places.h"
 
 namespace headlight::test {
 namespace {
@@ -19,7 +20,7 @@ constexpr size_t kCases = 40;
 constexpr double kTolerance = 2e-5;  // of the largest entry, or of 1
 constexpr double kFloat16Tolerance = 2e-3;
 
-const std::string kFolder = HEADLIGHT_SHARED_DIR "/conformance/Attention";
+const std::string kFolder = tests::shared_folder() + "/conformance/Attention";
 
 // One after the other along `axis`.
 Tensor joined(const Tensor& first, const Tensor& second, int axis) {

@@ -8,12 +8,13 @@
 #include "headlight/kernels/kernels.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/cli/program.h"
+#include "tests/places.h"
 
 namespace headlight::test {
 namespace {
 
 std::string source_path(const std::string& path) {
-  return std::string(HEADLIGHT_SOURCE_DIR) + "/headlight/recipes/embedded/" + path;
+  return tests::source_folder() + "/headlight/recipes/embedded/" + path;
 }
 
 std::string bytes_of(const std::string& path) {

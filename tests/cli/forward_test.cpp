@@ -10,6 +10,7 @@
 #include "tests/base/temporary_folder.h"
 #include "tests/cli/arrays.h"
 #include "tests/cli/program.h"
+#include "tests/places.h"
 
 namespace headlight::test {
 namespace {
@@ -36,7 +37,7 @@ struct Golden {
 };
 
 std::string golden_path(const std::string& name) {
-  return HEADLIGHT_SHARED_DIR "/golden/" + name + ".safetensors";
+  return tests::shared_folder() + "/golden/" + name + ".safetensors";
 }
 
 void write_folder(const TemporaryFolder& folder, const std::string& config, const Tensors& golden) {
@@ -111,7 +112,7 @@ class PublishedModel : public testing::Test {
     return run_program(words);
   }
 
-  const std::string model_ = HEADLIGHT_SHARED_DIR "/data/gpt-nano-sort";
+  const std::string model_ = tests::shared_folder() + "/data/gpt-nano-sort";
   const TemporaryFolder folder_;
 };
 

@@ -12,6 +12,7 @@
 #include "headlight/io/io.h"
 #include "tests/cli/model_folders.h"
 #include "tests/cli/program.h"
+#include "tests/places.h"
 
 namespace headlight::test {
 namespace {
@@ -165,7 +166,7 @@ TEST_F(GenerateCommand, samples_the_same_for_the_same_seed_with_and_without_the_
 TEST_F(GenerateCommand, can_leave_out_heads) {
   // A head that adds nothing changes nothing.
   EXPECT_EQ(generated({"--prompt", "a", "--heads-off", "decoder.0.self.0"}), kScript + "\n");
-  const std::string sorter = HEADLIGHT_SHARED_DIR "/data/gpt-nano-sort";
+  const std::string sorter = tests::shared_folder() + "/data/gpt-nano-sort";
   if (access(sorter.c_str(), R_OK) != 0) GTEST_SKIP() << sorter << " is not there";
   const std::vector<std::string> words = {"generate",    sorter,      "--prompt-ids",
                                           "2,1,0,1,2,0", "--context", "stop"};

@@ -7,6 +7,7 @@
 #include "tests/base/temporary_folder.h"
 #include "tests/cli/arrays.h"
 #include "tests/cli/program.h"
+#include "tests/places.h"
 
 namespace headlight::test {
 namespace {
@@ -28,7 +29,7 @@ const std::map<std::string, std::string> kInputOptions = {{"x", "query"},
 class GoldenAttend : public testing::TestWithParam<const char*> {
  protected:
   std::string path() const {
-    return HEADLIGHT_SHARED_DIR "/golden/" + std::string(GetParam()) + ".safetensors";
+    return tests::shared_folder() + "/golden/" + std::string(GetParam()) + ".safetensors";
   }
 
   std::vector<std::string> arguments(const io::Safetensors& file) const {

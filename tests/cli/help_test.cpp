@@ -9,6 +9,7 @@
 #include "tests/cli/program.h"
 #include "tests/cli/terminal.h"
 #include "tests/cli/train_runs.h"
+#include "tests/places.h"
 
 namespace headlight::test {
 namespace {
@@ -123,7 +124,7 @@ TEST(Pages, name_the_program_as_it_was_started) {
 
 TEST(TheScript, tells_the_program_how_it_was_started) {
   const std::string script = base::read_all(
-      *base::open_input(base::real_files(), std::string(HEADLIGHT_SOURCE_DIR) + "/run"), 1 << 20);
+      *base::open_input(base::real_files(), tests::source_folder() + "/run"), 1 << 20);
   EXPECT_NE(script.find("HEADLIGHT_STARTED_AS=$0 exec \"$program\""), std::string::npos);
 }
 

@@ -6,6 +6,7 @@
 #include "headlight/text/text.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/cli/program.h"
+#include "tests/places.h"
 
 namespace headlight::test {
 namespace {
@@ -139,7 +140,7 @@ TEST_F(Tokenize, has_help_with_examples_first) {
 }
 
 TEST(TokenizeGpt2, gives_its_ids) {
-  const std::string folder = std::string(HEADLIGHT_SHARED_DIR) + "/data/gpt2-tokenizer";
+  const std::string folder = tests::shared_folder() + "/data/gpt2-tokenizer";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "GPT-2's tokenizer files are absent";
   EXPECT_EQ(run_program({"tokenize", folder, "--text", "Hello world", "--json"}).output,
             "{\"ids\":[15496,995],\"tokens\":[\"Hello\",\"Ġworld\"]}\n");

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tests/data/support.h"
+#include "tests/places.h"
 
 namespace headlight::data {
 namespace {
@@ -92,7 +93,7 @@ TEST(SplitText, keeps_the_last_tenth_of_the_characters) {
 }
 
 TEST(ValidationWindows, cover_the_shakespeare_that_nanogpt_keeps) {
-  const std::string path = std::string(HEADLIGHT_SHARED_DIR) + "/data/corpora/tinyshakespeare.txt";
+  const std::string path = tests::shared_folder() + "/data/corpora/tinyshakespeare.txt";
   if (!base::exists(base::real_files(), path)) GTEST_SKIP() << path << " is absent";
   const std::string text = text::read_text(base::real_files(), path);
   const std::string_view view = text;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tests/data/support.h"
+#include "tests/places.h"
 
 namespace headlight::data {
 namespace {
@@ -190,7 +191,7 @@ TEST(PairBatches, hold_each_pair_once_an_epoch_in_another_order_each_time) {
 }
 
 TEST(PairBatches, of_real_sentences_are_nearly_without_padding) {
-  const std::string path = std::string(HEADLIGHT_SHARED_DIR) + "/data/corpora/eng-tur.train.tsv";
+  const std::string path = tests::shared_folder() + "/data/corpora/eng-tur.train.tsv";
   if (!base::exists(base::real_files(), path)) GTEST_SKIP() << path << " is absent";
   const std::vector<Pair> lines = parse_pairs(text::read_text(base::real_files(), path), path);
   const std::string_view sample = "word";

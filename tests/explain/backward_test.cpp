@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "tests/explain/support.h"
+#include "tests/places.h"
 
 namespace headlight::explain {
 namespace {
@@ -121,10 +122,10 @@ TEST_F(Backward, gradients_of_200_weights_are_those_of_another_program) {
   folder.put("gradients.json", io::json_text(io::Json::Object{
                                    {"targets", io::Json::Array(ids, ids + targets.elements())},
                                    {"gradients", std::move(gradients)}}));
-  const std::string command = std::string("'") + python +
-                              "' '" HEADLIGHT_SOURCE_DIR "/tests/explain/differences.py' '" +
-                              folder / "trace.safetensors" + "' '" + folder / "gradients.json" +
-                              "' > '" + folder / "said" + "' 2>&1";
+  const std::string command = std::string("'") + python + "' '" + tests::source_folder() +
+                              "/tests/explain/differences.py' '" + folder / "trace.safetensors" +
+                              "' '" + folder / "gradients.json" + "' > '" + folder / "said" +
+                              "' 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0) << folder.get("said");
 }
 

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "tests/explain/support.h"
+#include "tests/places.h"
 
 namespace headlight::explain {
 namespace {
@@ -19,9 +20,9 @@ class Recompute : public ExplainTest {
 
   void expect_recomputed(const Trace& trace) {
     write_trace(base::real_files(), folder_ / "trace.safetensors", trace, trace_tensors(trace));
-    const std::string command =
-        "'" + python_ + "' '" HEADLIGHT_SOURCE_DIR "/tests/explain/recompute.py' '" +
-        folder_ / "trace.safetensors" + "' > '" + folder_ / "said" + "' 2>&1";
+    const std::string command = "'" + python_ + "' '" + tests::source_folder() +
+                                "/tests/explain/recompute.py' '" + folder_ / "trace.safetensors" +
+                                "' > '" + folder_ / "said" + "' 2>&1";
     EXPECT_EQ(std::system(command.c_str()), 0) << folder_.get("said");
   }
 
@@ -57,7 +58,7 @@ TEST_F(Recompute, a_gpt_that_sorts_is_computed_again_by_another_program) {
 }
 
 TEST_F(Recompute, the_model_of_numbers_is_computed_again_by_another_program) {
-  expect_recomputed(HEADLIGHT_SOURCE_DIR "/headlight/recipes/embedded/numbers",
+  expect_recomputed(tests::source_folder() + "/headlight/recipes/embedded/numbers",
                     {.text = "forty two", .target = "42"});
 }
 

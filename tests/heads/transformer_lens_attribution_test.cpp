@@ -6,6 +6,7 @@
 #include "headlight/heads/heads.h"
 #include "headlight/recipes/recipes.h"
 #include "tests/models/support.h"
+#include "tests/places.h"
 
 namespace headlight::heads {
 namespace {
@@ -43,11 +44,11 @@ class TransformerLensAttribution : public testing::Test {
   io::Json answers(const std::vector<LensQuestion>& questions) {
     const std::string asked =
         folder_.put("questions.json", io::json_text(questions_json(questions)));
-    const std::string command =
-        "'" + python_ +
-        "' '" HEADLIGHT_SOURCE_DIR "/tests/heads/transformer_lens_attribution.py' '" +
-        HEADLIGHT_SOURCE_DIR "/headlight/recipes/embedded/stories' '" + asked + "' '" +
-        folder_ / "answers.json" + "' > '" + folder_ / "said" + "' 2>&1";
+    const std::string command = "'" + python_ + "' '" + tests::source_folder() +
+                                "/tests/heads/transformer_lens_attribution.py' '" +
+                                tests::source_folder() + "/headlight/recipes/embedded/stories' '" +
+                                asked + "' '" + folder_ / "answers.json" + "' > '" +
+                                folder_ / "said" + "' 2>&1";
     const int status = std::system(command.c_str());
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77) return {};
     EXPECT_EQ(status, 0) << folder_.get("said");

@@ -4,6 +4,7 @@
 
 #include "headlight/recipes/recipes.h"
 #include "tests/models/support.h"
+#include "tests/places.h"
 
 namespace headlight::heads {
 namespace {
@@ -26,10 +27,9 @@ TEST(TransformerLens, gives_the_same_scores_on_the_same_sequences) {
   const HeadScores scores =
       recipes::score_model_heads(threads, files, loaded, {.data = folder / "text.txt", .seed = 3});
   folder.put("scores.json", io::json_text(head_scores_json(scores)));
-  const std::string command = "'" + std::string(python) +
-                              "' '" HEADLIGHT_SOURCE_DIR
-                              "/tests/heads/transformer_lens_check.py' '" +
-                              (folder / "") + "' > '" + folder / "said" + "' 2>&1";
+  const std::string command = "'" + std::string(python) + "' '" + tests::source_folder() +
+                              "/tests/heads/transformer_lens_check.py' '" + (folder / "") +
+                              "' > '" + folder / "said" + "' 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0) << folder.get("said");
 }
 

@@ -6,6 +6,7 @@
 #include "tests/base/faulty_files.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/io/bad_files.h"
+#include "tests/places.h"
 
 namespace headlight::io {
 namespace {
@@ -190,8 +191,7 @@ TEST(Safetensors, are_left_as_they_were_when_a_write_fails) {
 
 // What PyTorch's own writer made is read: the shared golden files.
 TEST(Safetensors, of_other_programs_are_read) {
-  const std::string path =
-      std::string(HEADLIGHT_SHARED_DIR) + "/golden/module-torch-cross.safetensors";
+  const std::string path = tests::shared_folder() + "/golden/module-torch-cross.safetensors";
   if (!base::exists(real_files(), path)) GTEST_SKIP() << path << " is absent";
   const Safetensors golden = open_safetensors(real_files(), path);
   EXPECT_FALSE(golden.metadata().empty());

@@ -11,6 +11,7 @@
 #include "headlight/io/io.h"
 #include "headlight/kernels/kernels.h"
 #include "tests/kernels/rows.h"
+#include "tests/places.h"
 
 namespace headlight::kernels {
 namespace {
@@ -76,7 +77,7 @@ class OnnxConformance : public OnEachTarget {
   // Calls run(case) for every file; it returns the reason where a case is left out.
   template <class Run>
   void for_cases(const std::string& op, size_t expected, const Run& run) {
-    const std::string folder = std::string(HEADLIGHT_SHARED_DIR) + "/conformance/" + op;
+    const std::string folder = tests::shared_folder() + "/conformance/" + op;
     std::vector<std::string> names;
     if (base::real_files().list(folder, names) < 0) GTEST_SKIP() << folder << " is absent";
     std::sort(names.begin(), names.end());

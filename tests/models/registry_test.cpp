@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/models/support.h"
+#include "tests/places.h"
 
 namespace headlight::models {
 namespace {
@@ -298,7 +299,7 @@ TEST(FreshModel, that_cannot_be_is_refused_by_name_and_with_the_numbers) {
 // What the docs say is read and written is what is read and written.
 TEST(RegistryTest, has_the_types_that_the_docs_list) {
   const std::string docs = base::read_all(
-      *base::open_input(base::real_files(), HEADLIGHT_SOURCE_DIR "/docs/how-to/models.md"),
+      *base::open_input(base::real_files(), tests::source_folder() + "/docs/how-to/models.md"),
       1 << 20);
   const size_t begin = docs.find("| `model_type` |");
   ASSERT_NE(begin, std::string::npos);

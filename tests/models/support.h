@@ -10,6 +10,7 @@
 #include "headlight/models/models.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/nn/support.h"
+#include "tests/places.h"
 
 namespace headlight::models {
 
@@ -26,9 +27,7 @@ using tests::floats;
 
 using ModelTest = tests::Autograd;
 
-inline std::string shared(const std::string& name) {
-  return std::string(HEADLIGHT_SHARED_DIR) + "/" + name;
-}
+inline std::string shared(const std::string& name) { return tests::shared_folder() + "/" + name; }
 
 #define SKIP_WITHOUT(path) \
   if (!std::filesystem::exists(path)) GTEST_SKIP() << (path) << " is not there"

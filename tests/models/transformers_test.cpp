@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "tests/models/support.h"
+#include "tests/places.h"
 
 namespace headlight::models {
 namespace {
@@ -19,9 +20,9 @@ class Transformers : public ModelTest {
 
   // Runs the script; what it says goes to a file that is shown when it fails.
   void script(const std::string& action, const std::string& folder) {
-    const std::string command = "'" + python_ +
-                                "' '" HEADLIGHT_SOURCE_DIR "/tests/models/transformers_check.py' " +
-                                action + " '" + folder + "' > '" + folder_ / "said" + "' 2>&1";
+    const std::string command = "'" + python_ + "' '" + tests::source_folder() +
+                                "/tests/models/transformers_check.py' " + action + " '" + folder +
+                                "' > '" + folder_ / "said" + "' 2>&1";
     ASSERT_EQ(std::system(command.c_str()), 0) << folder_.get("said");
   }
 

@@ -10,6 +10,7 @@
 
 #include "headlight/narrate/narrate.h"
 #include "tests/narrate/catalogue_words.h"
+#include "tests/places.h"
 
 namespace headlight::test {
 namespace {
@@ -143,7 +144,7 @@ TEST_P(Language, names_every_tensor_operation_and_choice) {
 }
 
 TEST(Catalogue, has_the_terms_of_the_common_list) {
-  const std::string path = HEADLIGHT_SHARED_DIR "/terms.md";
+  const std::string path = tests::shared_folder() + "/terms.md";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
   std::ifstream file(path);
   size_t count = 0;

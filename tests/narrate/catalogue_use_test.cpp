@@ -5,6 +5,7 @@
 
 #include "tests/explain/support.h"
 #include "tests/narrate/catalogue_words.h"
+#include "tests/places.h"
 
 namespace headlight::explain {
 namespace {
@@ -75,8 +76,7 @@ std::vector<std::string> sources() {
         "/headlight/narrate/report", "/headlight/explain", "/headlight/explain/operations",
         "/headlight/nn", "/headlight/recipes", "/apps/cli", "/apps/cli/explain", "/apps/cli/bench",
         "/apps/cli/attend", "/apps/cli/heads", "/apps/cli/program"}) {
-    for (const auto& entry :
-         std::filesystem::directory_iterator(std::string(HEADLIGHT_SOURCE_DIR) + folder)) {
+    for (const auto& entry : std::filesystem::directory_iterator(tests::source_folder() + folder)) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".js") continue;
       std::ifstream file(entry.path());
       all.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());

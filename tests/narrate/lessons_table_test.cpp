@@ -8,6 +8,7 @@
 #include <set>
 
 #include "headlight/narrate/narrate.h"
+#include "tests/places.h"
 
 namespace headlight::narrate {
 namespace {
@@ -49,7 +50,7 @@ std::vector<std::string> quoted_in(const std::string& cell) {
 }
 
 std::vector<Point> points() {
-  std::ifstream file(HEADLIGHT_SOURCE_DIR "/docs/lessons.md");
+  std::ifstream file(tests::source_folder() + "/docs/lessons.md");
   std::vector<Point> points;
   for (std::string line; std::getline(file, line);) {
     const std::vector<std::string> cells = pieces_of(line, '|');

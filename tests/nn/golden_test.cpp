@@ -4,6 +4,7 @@
 
 #include "headlight/io/io.h"
 #include "tests/nn/support.h"
+#include "tests/places.h"
 
 namespace headlight::nn {
 namespace {
@@ -23,7 +24,7 @@ class Golden {
     }
   }
   static std::string path(const std::string& name) {
-    return std::string(HEADLIGHT_SHARED_DIR) + "/golden/" + name + ".safetensors";
+    return tests::shared_folder() + "/golden/" + name + ".safetensors";
   }
 
   const StateDict& tensors() const { return tensors_; }

@@ -1,6 +1,7 @@
 // The model that is small enough to follow by hand.
 #include <algorithm>
 
+#include "tests/places.h"
 #include "tests/recipes/support.h"
 
 namespace headlight::recipes {
@@ -72,9 +73,10 @@ TEST(AWorkedModel, has_the_sentences_of_the_embedded_model_by_default) {
   for (const SentencePair& pair : default_sentences()) {
     text += pair.source + "\t" + pair.target + "\n";
   }
-  EXPECT_EQ(text::read_text(base::real_files(), HEADLIGHT_SOURCE_DIR
-                            "/headlight/recipes/embedded/thrones/sentences.tsv"),
-            text);
+  EXPECT_EQ(
+      text::read_text(base::real_files(),
+                      tests::source_folder() + "/headlight/recipes/embedded/thrones/sentences.tsv"),
+      text);
 }
 
 TEST(AWorkedModel, that_cannot_be_is_refused) {

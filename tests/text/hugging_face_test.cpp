@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "tests/places.h"
 #include "tests/text/support.h"
 
 namespace headlight::text {
@@ -58,8 +59,7 @@ void add_cases(io::Json::Array& cases, const Tokenizer& tokenizer, const std::st
 
 // The exit status, or -1.
 int run_check(const std::string& python, const std::string& cases, const std::string& log) {
-  const std::string script =
-      std::string(HEADLIGHT_SOURCE_DIR) + "/tests/text/hf_tokenizers_check.py";
+  const std::string script = tests::source_folder() + "/tests/text/hf_tokenizers_check.py";
   const std::string command =
       "'" + python + "' '" + script + "' '" + cases + "' >'" + log + "' 2>&1";
   const int status = std::system(command.c_str());

@@ -11,6 +11,7 @@
 #include "headlight/text/text.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/io/bad_files.h"
+#include "tests/places.h"
 
 namespace headlight::text {
 
@@ -18,7 +19,7 @@ using Ids = std::vector<int64_t>;
 
 // Where a folder of shared data lies; empty when it is absent.
 inline std::string shared_data(const std::string& name) {
-  const std::string path = std::string(HEADLIGHT_SHARED_DIR) + "/data/" + name;
+  const std::string path = tests::shared_folder() + "/data/" + name;
   return std::filesystem::exists(path) ? path : "";
 }
 
