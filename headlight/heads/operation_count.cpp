@@ -94,6 +94,7 @@ class OperationCounter : public autograd::Observer {
     const Tensor& query = *input_of(report, "query");
     const Tensor& value = *input_of(report, "value");
     const auto heads = static_cast<double>(attribute_of<int64_t>(report, "heads"));
+    if (heads == 0) return;  // of a layer that has lost all
     const auto kv_heads = static_cast<double>(attribute_of<int64_t>(report, "kv_heads"));
     const double columns = static_cast<double>(query.size(-1)) +
                            static_cast<double>(value.size(-1)) / kv_heads * heads;
