@@ -19,7 +19,7 @@ constexpr std::array<const char*, 10> kCopied = {"tokenizer.json",
                                                  "vocab.bpe",
                                                  "vocab.txt",
                                                  "generation_config.json"};
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // of one of them
+constexpr uint64_t kMostFileBytes = uint64_t{1} << 30;  // of one of them
 
 std::string without_slashes(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
@@ -43,7 +43,7 @@ void write_model_copy(base::FileSystem& files, const models::Model& model,
       const std::string from = source + "/" + file;
       if (!base::exists(files, from)) continue;
       base::write_file(files, temporary + "/" + file,
-                       base::read_all(*base::open_input(files, from), kMostBytes));
+                       base::read_all(*base::open_input(files, from), kMostFileBytes));
     }
     if (!task.empty()) {
       base::write_file(files, temporary + "/run.json",

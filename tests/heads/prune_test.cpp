@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "headlight/heads/heads.h"
+#include "headlight/optim/optim.h"
 #include "tests/heads/repeated_tokens.h"
 
 namespace headlight::heads {

@@ -58,7 +58,7 @@ TEST(Shares, of_heads_round_halves_up) {
 }
 
 TEST(Shares, that_keep_nothing_or_are_none_are_refused) {
-  for (const double share : {0.0, -0.1, 1.01, std::nan(""), INFINITY}) {
+  for (const double share : {0.0, -0.1, 1.01, std::nan(""), HUGE_VAL}) {
     try {
       heads_kept(share, 72);
       FAIL() << share;

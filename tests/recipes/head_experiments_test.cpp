@@ -177,8 +177,9 @@ TEST_F(HeadExperiments, exact_match_of_examples_is_that_of_greedy_outputs) {
   const auto task = data::generated_task("numbers");
   const HeadExamples made = make_head_examples(files_, loaded, {.examples = 60});
   for (const std::string off : {"", "decoder.0.cross.0,decoder.0.cross.1,encoder.1.self.0"}) {
-    HeadsOff heads_off(off.empty() ? std::vector<HeadName>() : parse_head_names(off, "test"),
-                       *loaded.model);
+    heads::HeadsOff heads_off(
+        off.empty() ? std::vector<heads::HeadName>() : heads::parse_head_names(off, "test"),
+        *loaded.model);
     tensor::Arena arena;
     autograd::Context context{.threads = threads_, .arena = arena, .intervention = &heads_off};
     int64_t right = 0;

@@ -122,7 +122,7 @@ void run_patch(Session& session) {
   base::ThreadPool threads(session.threads);
   const auto work = [&] {
     Progress progress(session, command_text(session, "command.progress.patching"));
-    request.options.progress = [&](double share) { progress.reached(share); };
+    request.options.watch = watch_of(progress);
     return recipes::patch(threads, *loaded.model, tokenizer ? &*tokenizer : nullptr, request);
   };
   const recipes::PatchAnswer answer = work().value();
