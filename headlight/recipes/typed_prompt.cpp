@@ -163,10 +163,14 @@ TypedWord read_word(const PromptReader& reader, std::string_view which, const st
                  io::in_quotes(text) + " has the id " + std::to_string(ids.front()) +
                      ", the model predicts 0 to " + std::to_string(reader.model.vocab_size() - 1));
   }
-  return {.text = text,
-          .token = label_of(reader, ids.front()),
-          .id = ids.front(),
-          .tokens = static_cast<int64_t>(ids.size())};
+  TypedWord word{.text = text,
+                 .token = label_of(reader, ids.front()),
+                 .id = ids.front(),
+                 .tokens = static_cast<int64_t>(ids.size())};
+  if (reader.tokenizer == nullptr || text.starts_with(' ')) return word;
+  const Ids spaced = reader.tokenizer->encode(" " + text);
+  if (spaced.size() == 1 && spaced != ids) word.after_space = label_of(reader, spaced.front());
+  return word;
 }
 
 std::string label_of(const PromptReader& reader, int64_t id) {

@@ -46,6 +46,9 @@ struct TypedWord {
   std::string token;  // what its id is called
   int64_t id = 0;
   int64_t tokens = 1;  // that the text has; more than 1: the others are left out
+  // Where the same text after a space is one token, and another one: that token, which is what the
+  // word is within a sentence.
+  std::optional<std::string> after_space = {};
 };
 
 // `which` names it in errors. Throws Error(bad_input) where no token of the model stands for it.

@@ -43,11 +43,11 @@ inline std::vector<float> floats(const tensor::Tensor& x) {
 
 // The message of the Error that f throws; "" when it throws none.
 template <class F>
-std::string error_of(const F& f) {
+std::string error_of(const F& f, base::ErrorKind kind = base::ErrorKind::bad_input) {
   try {
     f();
   } catch (const base::Error& error) {
-    EXPECT_EQ(error.kind(), base::ErrorKind::bad_input);
+    EXPECT_EQ(error.kind(), kind);
     return error.what();
   }
   return "";

@@ -96,7 +96,8 @@ TEST_F(PruneCurves, of_a_decoder_have_one_type) {
   EXPECT_EQ(head_types(translator_),
             (std::vector<std::string>{"all", "encoder", "decoder", "cross"}));
   expect_has(error_of([&] { heads_of_type(*model, "cross"); }), "no such heads");
-  expect_has(error_of([&] { heads_of_type(*model, "crass"); }), "nearest is cross");
+  expect_has(error_of([&] { heads_of_type(*model, "crass"); }, base::ErrorKind::usage),
+             "nearest is cross");
 }
 
 TEST_F(PruneCurves, show_that_a_planted_circuit_breaks_when_its_own_heads_go) {
@@ -203,7 +204,8 @@ TEST_F(PruneCurves, tell_how_far_they_are) {
 TEST_F(PruneCurves, refuse_shares_that_are_none) {
   CurveOptions options = this->options();
   options.shares = {0.5, 1.5};
-  expect_has(error_of([&] { prune_curves(threads_, translator_, examples_, options); }),
+  expect_has(error_of([&] { prune_curves(threads_, translator_, examples_, options); },
+                      base::ErrorKind::usage),
              "from 0 to 1");
 }
 

@@ -111,7 +111,9 @@ TEST_F(PruneHeads, may_empty_a_layer_but_not_a_model) {
                            {.heads_off = parse_head_names(layer + "," + all, "x")});
              }),
              "at least one must stay");
-  expect_has(error_of([&] { prune_heads(threads_, gpt_, examples_, {.keep = 0}); }), "above 0");
+  expect_has(error_of([&] { prune_heads(threads_, gpt_, examples_, {.keep = 0}); },
+                      base::ErrorKind::usage),
+             "above 0");
 }
 
 TEST_F(PruneHeads, trains_the_smaller_model_on) {

@@ -79,7 +79,8 @@ TEST(Shares, that_keep_nothing_or_are_none_are_refused) {
 TEST(PruneMethods, have_names) {
   for (const std::string name : {"gradient", "ablation", "entropy", "gates", "random"})
     EXPECT_EQ(name_of(prune_method(name)), name);
-  expect_has(error_of([] { prune_method("gradeint"); }), "nearest is gradient");
+  expect_has(error_of([] { prune_method("gradeint"); }, base::ErrorKind::usage),
+             "nearest is gradient");
 }
 
 TEST_F(RemovalOrderTest, begins_with_heads_that_add_nothing) {

@@ -9,7 +9,7 @@ constexpr std::string_view kHeadsExamples =
       what each head is worth and does
   headlight heads ablate numbers --html heads.html
       what is lost without each, as a page with a map of the heads
-  headlight heads attribute stories --prompt "Once upon a" --word " time"
+  headlight heads attribute stories --prompt "Tom has lost a red coin." --word " He"
       where the logit of a word comes from
   headlight heads COMMAND --help
       what a command can do, examples first

@@ -9,9 +9,9 @@ using base::Error;
 using base::ErrorKind;
 
 constexpr std::string_view kAttributeExamples =
-    R"(  headlight heads attribute stories --prompt "Once upon a" --word " time"
+    R"(  headlight heads attribute stories --prompt "Tom has lost a red coin." --word " He"
       what each head and layer adds to the logit of the next word
-  headlight heads attribute stories --prompt "Once upon a" --word " time" --against " day" --lens
+  headlight heads attribute stories --prompt "Tom has lost a red coin." --word " He" --against " She" --lens
       to the difference of two words; and what each layer would say
   headlight heads attribute numbers --source "on iki" --word 1
       of an encoder-decoder: the first that it writes
@@ -21,7 +21,7 @@ constexpr std::string_view kAttributeExamples =
 )";
 
 constexpr std::string_view kPatchExamples =
-    R"(  headlight heads patch stories --clean "Tom and his" --corrupt "Ann and his" --word " mom" --against " dad"
+    R"(  headlight heads patch stories --clean "Tom has lost a coin." --corrupt "Sara has lost a coin." --word " He" --against " She"
       what comes back of the clean sentence's answer when single heads of it are put
       into the run on the other one
   headlight heads patch numbers --clean "on iki" --corrupt "on beş" --word 1 --at 0 --html p.html

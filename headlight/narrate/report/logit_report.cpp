@@ -11,17 +11,25 @@ namespace {
 constexpr size_t kShownParts = 24;
 constexpr size_t kShownPlaces = 24;
 
-// "thrones" or "thrones − dragons".
+// "thrones", or "thrones" − "dragons".
 std::string asked_for(const recipes::TypedWord& word,
                       const std::optional<recipes::TypedWord>& against) {
-  return against ? word.token + " − " + against->token : word.token;
+  const std::string asked = io::in_quotes(word.token);
+  return against ? asked + " − " + io::in_quotes(against->token) : asked;
 }
 
-void note_first_tokens(Report& report, const recipes::TypedWord& word) {
-  if (word.tokens <= 1) return;
-  report.notes.push_back(
-      told("experiment.first_token",
-           {{"word", word.text}, {"token", word.token}, {"tokens", std::to_string(word.tokens)}}));
+// Which token a typed word stands for, where one could think of another.
+void note_tokens(Report& report, const recipes::TypedWord& word) {
+  const std::string typed = io::in_quotes(word.text);
+  if (word.after_space) {
+    report.notes.push_back(told("experiment.after_space",
+                                {{"word", typed}, {"spaced", io::in_quotes(*word.after_space)}}));
+  } else if (word.tokens > 1) {
+    report.notes.push_back(told("experiment.first_token",
+                                {{"word", typed},
+                                 {"token", io::in_quotes(word.token)},
+                                 {"tokens", std::to_string(word.tokens)}}));
+  }
 }
 
 ReportTable parts_table(const heads::Attribution& attribution) {
@@ -214,8 +222,8 @@ Report attribution_report(const recipes::AttributeAnswer& answer, const std::str
     report.pictures.emplace_back(heads_map(heads, "value"));
     report.tables.push_back(std::move(heads));
   }
-  note_first_tokens(report, answer.word);
-  if (answer.against) note_first_tokens(report, *answer.against);
+  note_tokens(report, answer.word);
+  if (answer.against) note_tokens(report, *answer.against);
   for (const heads::ActivationGain& gain : attribution.gains)
     report.notes.push_back(told("experiment.attribute.gain", {{"activation", gain.activation}}));
   if (answer.lens) add_lens(report, answer, tokenizer);
@@ -241,8 +249,8 @@ Report patching_report(const recipes::PatchAnswer& answer, const std::string& mo
   report.pictures = heads_maps(report.tables[0], {"restored"});
   report.pictures.emplace_back(places_picture(answer));
   report.pictures.emplace_back(estimate_picture(patching));
-  note_first_tokens(report, answer.word);
-  if (answer.against) note_first_tokens(report, *answer.against);
+  note_tokens(report, answer.word);
+  if (answer.against) note_tokens(report, *answer.against);
   return report;
 }
 
