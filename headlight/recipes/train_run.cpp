@@ -41,7 +41,8 @@ std::optional<io::Json> earlier_run(base::FileSystem& files, const TrainRequest&
   if (!request.resume || !base::exists(files, folder)) return std::nullopt;
   if (base::exists(files, run_file(folder))) {
     io::Json run = io::read_json(files, run_file(folder));
-    if (run.find("data_sum") != nullptr) return run;
+    const bool is_copy = run.find("task") != nullptr && run.find("data_sum") == nullptr;
+    if (!is_copy) return run;  // or garbage, which is told of where it is read
     throw Error(ErrorKind::bad_input, request.values.key_text("out"), folder,
                 "holds a model and no run to go on with; " + request.values.key_text("init") + " " +
                     folder + " trains it on in another folder");

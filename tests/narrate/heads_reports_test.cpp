@@ -168,7 +168,8 @@ TEST(HeadsReports, say_what_came_out) {
 TEST(HeadsReports, leave_out_scores_that_a_head_cannot_have) {
   const Report report = score_report(made_scores(true), "m");
   const std::string csv = report_csv(report);
-  EXPECT_NE(csv.find("decoder.0.self.3,0.4,0,0,,,,0.75,0.125,,,-0.5,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("decoder.0.self.3,0.4,0.0,0.0,,,,0.75,0.125,,,-0.5,"), std::string::npos)
+      << csv;
   // A map without any number is not drawn.
   EXPECT_EQ(report_svg(report, Catalogue::of("en")).find(">Induction<"), std::string::npos);
 }
