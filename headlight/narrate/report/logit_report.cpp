@@ -25,10 +25,10 @@ void note_tokens(Report& report, const recipes::TypedWord& word) {
     report.notes.push_back(told("experiment.after_space",
                                 {{"word", typed}, {"spaced", io::in_quotes(*word.after_space)}}));
   } else if (word.tokens > 1) {
-    report.notes.push_back(told("experiment.first_token",
-                                {{"word", typed},
-                                 {"token", io::in_quotes(word.token)},
-                                 {"tokens", std::to_string(word.tokens)}}));
+    report.notes.push_back(
+        told("experiment.first_token", {{"word", typed},
+                                        {"token", io::in_quotes(word.token)},
+                                        {"tokens", std::to_string(word.tokens)}}));
   }
 }
 
