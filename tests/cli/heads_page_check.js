@@ -4,6 +4,13 @@ addEventListener("error", (event) => wrong.push(event.message));
 function expect(holds, what) { if (!holds && wrong.length < 20) wrong.push(`${state.lang}: ${what}`); }
 function press(key) { (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true })); }
 
+// The page opens with a head: the one with the largest first score.
+if (rowsOfHeads.size > 0) {
+  const sizes = [...rowsOfHeads.values()].map((row) => Math.abs(row[scores[0].at] ?? 0));
+  expect(Math.abs(rowsOfHeads.get(state.head)?.[scores[0].at] ?? -1) === Math.max(...sizes), `${state.head} does not stand out`);
+  expect(document.querySelector("#head h3")?.textContent === state.head, "no head is shown at the beginning");
+}
+
 function checkWidth(when) {
   const { scrollWidth } = document.scrollingElement;
   if (scrollWidth <= innerWidth) return;

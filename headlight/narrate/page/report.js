@@ -48,6 +48,9 @@ function layerOrder(place) {
 function compareLists(a, b) { return a.map((one, i) => one - b[i]).find((one) => one !== 0) ?? 0; }
 const places = [...new Set([...rowsOfHeads.keys()].map((head) => placeAndNumber(head)[0]))].sort((a, b) => compareLists(layerOrder(a), layerOrder(b)));
 const headNumbers = [...new Set([...rowsOfHeads.keys()].map((head) => placeAndNumber(head)[1]))].sort((a, b) => a - b);
+// The page begins with the head that stands out by the first score.
+const outstanding = [...rowsOfHeads].reduce((best, one) => (best && Math.abs(best[1][scores[0]?.at]) >= Math.abs(one[1][scores[0]?.at]) ? best : one), undefined)?.[0];
+state.head = outstanding;
 
 function headsCard() {
   if (!byHead || scores.length === 0) return undefined;
@@ -101,7 +104,7 @@ function drawHead() {
   const holder = document.getElementById("head");
   if (!holder) return;
   const row = rowsOfHeads.get(state.head);
-  if (!row) return fill(holder, element("p", { class: "note" }, text("experiment.page.choose")));
+  if (!row) return;
   fill(holder, element("h3", {}, state.head),
     element("dl", { class: "scores" }, byHead.columns.filter((column) => column.at !== headAt).map((column) => [element("dt", { title: said(column.meaning) }, said(column.heading)), element("dd", {}, cellText(row[column.at], column))])),
     experiment.sentences.length > 0 && sentencesOf(state.head));
