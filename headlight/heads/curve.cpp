@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace headlight::heads {
 namespace {
@@ -28,6 +29,16 @@ std::optional<Measurement> read_measurement(const Json& json) {
   const Json* metric = json.find("metric");
   if (loss == nullptr || metric == nullptr || !loss->number()) return {};
   return Measurement{.loss = *loss->number(), .metric = metric->number()};
+}
+
+// Two curves of the same would be taken for one.
+template <class Names>
+void check_named_once(const Names& names, std::string_view what) {
+  std::set<std::string> seen;
+  for (const std::string_view name : names) {
+    if (seen.emplace(name).second) continue;
+    throw base::Error(base::ErrorKind::usage, what, name, "is named twice");
+  }
 }
 
 // One way of choosing heads of one type, and what they are removed in.
@@ -74,6 +85,10 @@ class CurveExperiment {
   void make_plans() {
     const std::vector<std::string> types =
         options_.types.empty() ? head_types(model_) : options_.types;
+    std::vector<std::string_view> methods;
+    for (const PruneMethod method : options_.methods) methods.push_back(name_of(method));
+    check_named_once(methods, "methods");
+    check_named_once(types, "types");
     for (const double share : options_.shares) {
       if (share >= 0 && share <= 1) continue;
       throw base::Error(base::ErrorKind::usage, "shares", io::json_text(share),
@@ -232,8 +247,12 @@ class CurveExperiment {
 
   static void finish(Curve& curve) {
     for (CurvePoint& point : curve.points) {
+      const bool is_loss = point.loss == point.quality;
       point.loss /= static_cast<double>(curve.orders);
-      point.quality /= static_cast<double>(curve.orders);
+      // The sum of equal numbers is rounded: their mean is to be no other number.
+      point.quality =
+          std::clamp(point.quality / static_cast<double>(curve.orders), point.low, point.high);
+      if (is_loss) point.loss = point.quality;
     }
   }
 

@@ -68,7 +68,7 @@ struct CurveResult {
 };
 
 // A smaller model cannot lose its last head: with none left there is no point after fine-tuning.
-// Throws as removal_order does.
+// Throws as removal_order does, and Error(usage) for a method or type that is named twice.
 CurveResult prune_curves(base::ThreadPool& threads, models::Model& model, const Examples& examples,
                          const CurveOptions& options);
 

@@ -61,14 +61,14 @@ TEST_F(PruneCurves, begin_with_the_whole_model_and_end_without_heads) {
       const Curve& curve = curve_of(result, method, type);
       ASSERT_EQ(curve.points.size(), 3u);
       EXPECT_EQ(curve.orders, method == PruneMethod::random ? 10 : 1);
-      EXPECT_NEAR(curve.points[0].quality, whole, 1e-12);
+      EXPECT_EQ(curve.points[0].quality, whole) << "the mean of equal numbers is that number";
       EXPECT_NEAR(curve.points[2].quality, empty, 1e-6);
       EXPECT_EQ(curve.points[0].removed, 0);
       EXPECT_EQ(curve.points[2].removed, 1);
       EXPECT_EQ(curve.points[1].heads, rounded_share(0.5, static_cast<int64_t>(heads.size())));
       for (const CurvePoint& point : curve.points) {
-        EXPECT_LE(point.low, point.quality + 1e-12);
-        EXPECT_GE(point.high, point.quality - 1e-12);
+        EXPECT_LE(point.low, point.quality);
+        EXPECT_GE(point.high, point.quality);
         EXPECT_EQ(point.quality, point.loss);
       }
     }
@@ -207,6 +207,20 @@ TEST_F(PruneCurves, refuse_shares_that_are_none) {
   expect_has(error_of([&] { prune_curves(threads_, translator_, examples_, options); },
                       base::ErrorKind::usage),
              "from 0 to 1");
+}
+
+// Two of the same would be added up as if they were orders of one.
+TEST_F(PruneCurves, refuse_methods_and_types_that_are_named_twice) {
+  CurveOptions options = this->options();
+  options.methods = {PruneMethod::gradient, PruneMethod::gradient};
+  expect_has(error_of([&] { prune_curves(threads_, translator_, examples_, options); },
+                      base::ErrorKind::usage),
+             "gradient): is named twice");
+  options = this->options();
+  options.types = {"cross", "all", "cross"};
+  expect_has(error_of([&] { prune_curves(threads_, translator_, examples_, options); },
+                      base::ErrorKind::usage),
+             "cross): is named twice");
 }
 
 TEST_F(PruneCurves, are_told_as_json) {
