@@ -1,8 +1,10 @@
 // Data, gates, fine-tuning and folders handed to heads.
 #include "headlight/recipes/head_pruning.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "headlight/recipes/forward_memory.h"
 #include "headlight/recipes/model_copy.h"
 #include "headlight/recipes/task_sources.h"
 
@@ -166,6 +168,16 @@ heads::PruneResult prune_model_heads(base::ThreadPool& threads, base::FileSystem
   return result;
 }
 
+PrunedFolder pruned_folder(base::FileSystem& files, const LoadedModel& loaded,
+                           const std::string& folder) {
+  return {folder, model_bytes(files, loaded.folder), model_bytes(files, folder)};
+}
+
+void add_folder_json(io::Json::Object& facts, const PrunedFolder& folder) {
+  facts.emplace_back(
+      "bytes", io::Json::Object{{"before", folder.bytes_before}, {"after", folder.bytes_after}});
+}
+
 heads::CurveResult curve_model_heads(base::ThreadPool& threads, base::FileSystem& files,
                                      const LoadedModel& loaded, const CurveRequest& request,
                                      const Watch& watch) {
@@ -184,6 +196,25 @@ heads::CurveResult curve_model_heads(base::ThreadPool& threads, base::FileSystem
                                    {request.finetune, request.learning_rate, request.data.seed});
   }
   return heads::prune_curves(threads, *loaded.model, data.chosen_by, options);
+}
+
+heads::SpeedResult compare_model_speed(base::ThreadPool& threads, base::FileSystem& files,
+                                       const LoadedModel& full, const LoadedModel& pruned,
+                                       const heads::SpeedOptions& options) {
+  const int64_t context = std::min(full.model->context_length(), pruned.model->context_length());
+  int64_t tokens = 0;
+  for (const int64_t length : options.tokens) {
+    if (length <= context) tokens = std::max(tokens, length);
+  }
+  if (tokens == 0) tokens = context;
+  for (const int64_t batch : options.batches) {
+    const tensor::Tensor ids = tensor::Tensor::uninitialized(tensor::DType::i64, {batch, tokens});
+    models::Batch largest{.ids = ids};
+    if (full.model->capabilities().translates) largest.source_ids = ids;
+    check_forward_memory(files, *full.model, largest, {},
+                         "batch " + std::to_string(batch) + ", tokens " + std::to_string(tokens));
+  }
+  return heads::compare_speed(threads, *full.model, *pruned.model, options);
 }
 
 }  // namespace headlight::recipes

@@ -51,6 +51,17 @@ heads::PruneResult prune_model_heads(base::ThreadPool& threads, base::FileSystem
                                      const LoadedModel& loaded, const PruneRequest& request,
                                      const heads::Watch& watch = {});
 
+// How large the files of a model were, and are in the folder that was written.
+struct PrunedFolder {
+  std::string folder = {};
+  uint64_t bytes_before = 0;
+  uint64_t bytes_after = 0;
+};
+PrunedFolder pruned_folder(base::FileSystem& files, const LoadedModel& loaded,
+                           const std::string& folder);
+// {"bytes": {"before", "after"}} beside what is there.
+void add_folder_json(io::Json::Object& facts, const PrunedFolder& folder);
+
 struct CurveRequest {
   ExamplesRequest data = {};
   // Methods, types, shares, orders; known and finished parts. The rest is set here.
@@ -62,5 +73,11 @@ struct CurveRequest {
 heads::CurveResult curve_model_heads(base::ThreadPool& threads, base::FileSystem& files,
                                      const LoadedModel& loaded, const CurveRequest& request,
                                      const heads::Watch& watch = {});
+
+// heads::compare_speed. Throws Error(out_of_memory) first when the largest batch needs more memory
+// than is free.
+heads::SpeedResult compare_model_speed(base::ThreadPool& threads, base::FileSystem& files,
+                                       const LoadedModel& full, const LoadedModel& pruned,
+                                       const heads::SpeedOptions& options);
 
 }  // namespace headlight::recipes

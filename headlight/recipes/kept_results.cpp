@@ -39,4 +39,26 @@ void keep_ablations(heads::AblationOptions& options, ExperimentState& state) {
   };
 }
 
+Json::Object curve_request_json(base::FileSystem& files, const LoadedModel& loaded,
+                                const CurveRequest& request) {
+  Json::Object facts = examples_json(files, request.data);
+  facts.emplace_back("experiment", "curve");
+  facts.emplace_back("model", model_sum(*loaded.model));
+  facts.emplace_back("per_round", request.curves.removal.per_round);
+  facts.emplace_back("penalty", request.penalty);
+  facts.emplace_back("finetune", request.finetune);
+  facts.emplace_back("learning_rate", request.learning_rate);
+  return facts;
+}
+
+void keep_curves(heads::CurveOptions& options, ExperimentState& state) {
+  options.known = [&state](const std::string& part) -> std::optional<Json> {
+    const Json* found = state.find(part);
+    return found == nullptr ? std::nullopt : std::optional(*found);
+  };
+  options.finished = [&state](const std::string& part, const Json& result) {
+    state.add(part, result);
+  };
+}
+
 }  // namespace headlight::recipes

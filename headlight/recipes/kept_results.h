@@ -3,6 +3,7 @@
 
 #include "headlight/recipes/experiment_state.h"
 #include "headlight/recipes/head_examples.h"
+#include "headlight/recipes/head_pruning.h"
 
 namespace headlight::recipes {
 
@@ -11,5 +12,12 @@ io::Json::Object examples_json(base::FileSystem& files, const ExamplesRequest& r
 
 // Ablations take from the state what it knows, and give it what they measure. It outlives them.
 void keep_ablations(heads::AblationOptions& options, ExperimentState& state);
+
+// What single parts of curves depend on. Methods, types, shares and the number of random orders say
+// which parts there are: an experiment may go on with more of them.
+io::Json::Object curve_request_json(base::FileSystem& files, const LoadedModel& loaded,
+                                    const CurveRequest& request);
+// As above, with parts of curves.
+void keep_curves(heads::CurveOptions& options, ExperimentState& state);
 
 }  // namespace headlight::recipes

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "headlight/recipes/named_model.h"
 #include "headlight/recipes/task_sources.h"
 
 namespace headlight::recipes {
@@ -32,6 +33,29 @@ void check_new_folder(base::FileSystem& files, const std::string& folder, std::s
   if (base::exists(files, without_slashes(folder))) {
     base::refuse(what, folder, "is there already; give another name");
   }
+  std::string place = base::directory_of(without_slashes(folder));
+  while (!base::exists(files, place) && base::directory_of(place) != place)
+    place = base::directory_of(place);
+  base::check_files_can_be_made(files, place);
+}
+
+uint64_t model_bytes(base::FileSystem& files, const std::string& folder) {
+  const auto bytes_of = [&](const std::string& path) {
+    base::FileStatus status;
+    const bool is_file =
+        files.path_status(path, status) >= 0 && status.kind != base::FileStatus::Kind::directory;
+    return is_file ? static_cast<uint64_t>(status.size) : 0;
+  };
+  if (const uint64_t single = bytes_of(folder); single > 0) return single;
+  const bool has_safetensors = base::exists(files, folder + "/model.safetensors") ||
+                               base::exists(files, folder + "/model.safetensors.index.json");
+  uint64_t bytes = 0;
+  for (const std::string& name : model_file_names(files, folder)) {
+    // The same numbers once more, which nobody reads.
+    if (has_safetensors && name.starts_with("pytorch_model")) continue;
+    bytes += bytes_of(folder + "/" + name);
+  }
+  return bytes;
 }
 
 void write_model_copy(base::FileSystem& files, const models::Model& model,

@@ -16,8 +16,12 @@ void write_model_copy(base::FileSystem& files, const models::Model& model,
                       const std::string& source, const std::string& folder);
 
 // The check alone, for before long work: throws Error(bad_input), begun by `what`, when something
-// has this name.
+// has this name, and Error(failed) where no folder can be made.
 void check_new_folder(base::FileSystem& files, const std::string& folder,
                       std::string_view what = "model");
+
+// How many bytes the files have that the model of a folder, and what belongs to it, is read from;
+// of a model in one file, that file.
+uint64_t model_bytes(base::FileSystem& files, const std::string& folder);
 
 }  // namespace headlight::recipes

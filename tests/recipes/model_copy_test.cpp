@@ -1,4 +1,6 @@
 // Folders of pruned models: whole or not there, known by their task, trained on and resumed.
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -59,6 +61,36 @@ TEST_F(AModelCopy, leaves_nothing_beside_it) {
   folder_without("thrones", "decoder.0.self.0");
   EXPECT_EQ(base::list_directory(files_, folder_.path()),
             (std::vector<std::string>{"small-thrones"}));
+}
+
+TEST_F(AModelCopy, is_refused_before_long_work_where_no_folder_can_be_made) {
+  folder_.put("file", "mine");
+  for (const std::string name : {"file/x", "file/x/y"}) {
+    EXPECT_THROW(check_new_folder(files_, folder_ / name), base::Error) << name;
+  }
+  check_new_folder(files_, folder_ / "a/b/c");
+  check_new_folder(files_, folder_ / "d/");
+  EXPECT_EQ(base::list_directory(files_, folder_.path()), (std::vector<std::string>{"file"}));
+  if (geteuid() == 0) return;  // root may write everywhere
+  std::filesystem::permissions(
+      folder_.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  EXPECT_THROW(check_new_folder(files_, folder_ / "d/e"), base::Error);
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_all);
+}
+
+TEST_F(AModelCopy, has_the_bytes_of_the_files_that_it_is_read_from) {
+  const std::string folder = folder_without("thrones", "decoder.0.self.0");
+  uint64_t all = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) all += entry.file_size();
+  EXPECT_EQ(model_bytes(files_, folder), all);
+  folder_.put("small-thrones/notes.txt", "not the model's");
+  folder_.put("small-thrones/pytorch_model.bin", "the same numbers once more");
+  EXPECT_EQ(model_bytes(files_, folder), all);
+  EXPECT_EQ(model_bytes(files_, folder + "/model.safetensors"),
+            std::filesystem::file_size(folder + "/model.safetensors"));
+  const uint64_t whole = model_bytes(files_, load_named_model(files_, "thrones").folder);
+  EXPECT_LT(all, whole);
+  EXPECT_LE(whole, embedded_bytes("thrones"));
 }
 
 TEST_F(AModelCopy, does_not_touch_what_is_there) {
