@@ -51,8 +51,8 @@ bool is_in_lesson(std::string_view key) {
 
 // The page of an experiment has few words besides those of its report.
 bool is_in_report(std::string_view key) {
-  constexpr std::array<std::string_view, 10> kOthers = {
-      "page.language", "page.theme", "page.help",  "page.close", "page.key.heads",
+  constexpr std::array<std::string_view, 11> kOthers = {
+      "page.language", "page.theme", "page.help",  "page.close", "page.key.heads", "command.next",
       "page.key.help", "heads.text", "term.query", "term.key",   "term.value",
   };
   return starts_with_one(key, {"experiment.", "role."}) ||

@@ -54,12 +54,29 @@ class KnownKeys {
     for (const auto direction :
          {heads::PatchDirection::clean_into_corrupt, heads::PatchDirection::corrupt_into_clean})
       add("experiment.patch." + std::string(name_of(direction)));
+    add_pruning();
     for (const std::string& key : test::rule_keys()) add(key);
     for (const std::string& model : recipes::embedded_models()) add("command.model." + model);
     for (const std::string& key : test::mistake_keys()) add(key);
   }
 
  private:
+  void add_pruning() {
+    for (int method = 0; method <= static_cast<int>(heads::PruneMethod::random); ++method) {
+      const std::string name(name_of(static_cast<heads::PruneMethod>(method)));
+      add("experiment.method." + name);
+      add("experiment.prune.by_" + name);
+    }
+    add("experiment.prune.by_name");
+    for (const char* type : {"all", "encoder", "decoder", "cross"})
+      add(std::string("experiment.type.") + type);
+    for (int reason = 0; reason <= static_cast<int>(heads::SpeedReason::noise); ++reason) {
+      const std::string name(name_of(static_cast<heads::SpeedReason>(reason)));
+      add("experiment.reason." + name);
+      add("experiment.bench.why_" + name);
+    }
+  }
+
   void add_title(const TracedTensor& tensor) {
     for (const auto& [key, text] : Catalogue::of("en").texts()) {
       if (key.starts_with("tensor.") && Catalogue::of("en").title(tensor) == text) add(key);

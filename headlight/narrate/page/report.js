@@ -192,7 +192,8 @@ function tableCard(table, i) {
 
 function resultCard() {
   return element("section", { class: "card hero", id: "result", tabindex: "-1" }, element("h1", {}, said(experiment.title)), element("p", { class: "text" }, said(experiment.summary)),
-    experiment.notes.map((note) => element("p", { class: "note" }, said(note))));
+    experiment.notes.map((note) => element("p", { class: "note" }, said(note))),
+    experiment.next.length > 0 && [element("p", { class: "note" }, text("command.next")), element("dl", { class: "next" }, experiment.next.map((one) => [element("dt", {}, element("code", {}, one.command)), element("dd", {}, said(one.what))]))]);
 }
 
 function showHelp() {

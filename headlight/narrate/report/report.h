@@ -44,6 +44,7 @@ struct ReportTable {
   // A terminal shows the first so many, and says how many there are; 0: all.
   size_t shown_rows = 0;
   bool in_csv = true;  // false: an excerpt for people
+  bool in_terminal = true;
 };
 
 // Rows and columns of numbers as shaded cells. A cell without a number is one that there is not.
@@ -88,12 +89,14 @@ struct LinePicture {
     ReportText label;
     std::vector<double> x = {};
     std::vector<ReportRange> range = {};
+    std::optional<size_t> line = {};  // whose ink it has; none: one of its own
   };
   ReportText title;
   ReportText x_axis = {};
   ReportText y_axis = {};
   std::vector<Line> lines = {};
   std::vector<Band> bands = {};
+  std::optional<ReportRange> y_range = {};  // shown at least: pictures that are compared share it
 };
 
 struct ScatterPicture {
@@ -129,6 +132,12 @@ struct ReportSentence {
   std::vector<LookedAt> heads = {};
 };
 
+// What to type next, and what it does.
+struct ReportCommand {
+  std::string command;
+  ReportText what;
+};
+
 struct Report {
   std::string name;    // of the experiment: "score"
   ReportText title;    // what it is
@@ -137,6 +146,7 @@ struct Report {
   std::vector<ReportTable> tables = {};
   std::vector<ReportPicture> pictures = {};
   std::vector<ReportSentence> sentences = {};
+  std::vector<ReportCommand> next = {};
 };
 
 // Layers and heads shaded by a column of a table with heads; a head that is not there is one that

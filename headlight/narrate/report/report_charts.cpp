@@ -149,15 +149,22 @@ SvgPicture draw_picture(const LinePicture& picture, const Catalogue& catalogue) 
       y.add(range.high);
     }
   }
+  if (picture.y_range) {
+    y.add(picture.y_range->low);
+    y.add(picture.y_range->high);
+  }
   Chart chart({picture.title, picture.x_axis, picture.y_axis}, x.ticks(true), y.ticks(), catalogue);
-  // Bands have the inks after those of lines.
+  // Bands of no line have the inks after those of lines.
+  const auto ink_of_band = [&](size_t i) {
+    return picture.bands[i].line.value_or(picture.lines.size() + i);
+  };
   for (size_t i = 0; i < picture.bands.size(); ++i)
-    add_band(chart, picture.bands[i], picture.lines.size() + i);
+    add_band(chart, picture.bands[i], ink_of_band(i));
   for (size_t i = 0; i < picture.lines.size(); ++i) add_line(chart, picture.lines[i], i);
   for (size_t i = 0; i < picture.lines.size(); ++i)
     chart.explain_line(i, picture.lines[i].label, true);
   for (size_t i = 0; i < picture.bands.size(); ++i)
-    chart.explain_band(picture.lines.size() + i, picture.bands[i].label);
+    chart.explain_band(ink_of_band(i), picture.bands[i].label);
   return chart.drawn();
 }
 

@@ -92,14 +92,19 @@ Json pictures_json(const Report& report) {
 }  // namespace
 
 void write_report_page(base::Output& output, const Report& report, const std::string& language) {
-  Json::Array notes, tables;
+  Json::Array notes, tables, next;
   for (const ReportText& note : report.notes) notes.push_back(report_text_json(note));
   for (const ReportTable& table : report.tables) tables.push_back(report_table_json(table));
+  for (const ReportCommand& one : report.next) {
+    next.emplace_back(
+        Json::Object{{"command", visible(one.command)}, {"what", report_text_json(one.what)}});
+  }
   const std::string told_report =
       with_members(Json::Object{{"name", report.name},
                                 {"title", report_text_json(report.title)},
                                 {"summary", report_text_json(report.summary)},
                                 {"notes", std::move(notes)},
+                                {"next", std::move(next)},
                                 {"tables", std::move(tables)},
                                 {"pictures", pictures_json(report)}},
                    {{"sentences", report_sentences_text(report)}});

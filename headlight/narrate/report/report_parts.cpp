@@ -15,6 +15,12 @@ ReportColumn report_column(std::string_view name) {
   return {std::string(name), told(key), is_explained ? told(meaning) : ReportText{}};
 }
 
+ReportColumn column_told_as(std::string_view name, std::string_view key) {
+  ReportColumn column = report_column(key);
+  column.name = name;
+  return column;
+}
+
 std::vector<ReportColumn> report_columns(std::initializer_list<std::string_view> names) {
   std::vector<ReportColumn> columns;
   for (const std::string_view name : names) columns.push_back(report_column(name));

@@ -15,6 +15,9 @@ namespace headlight::narrate {
 // "experiment.column.gradient", "experiment.column.gradient.text".
 ReportColumn report_column(std::string_view name);
 std::vector<ReportColumn> report_columns(std::initializer_list<std::string_view> names);
+// One whose texts are those of another key than its name's: names are those of JSON, where the same
+// name may mean different things.
+ReportColumn column_told_as(std::string_view name, std::string_view key);
 
 // Whether any row has a number in the column.
 bool has_numbers(const ReportTable& table, std::string_view column);

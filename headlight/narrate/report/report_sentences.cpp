@@ -42,8 +42,10 @@ ReportSentence looked_at(base::ThreadPool& threads, const models::Model& model,
     const std::string place = tensor.name.substr(0, tensor.name.rfind('.'));
     const bool is_encoder = place.starts_with("encoder.") && !input.source_tokens.empty();
     for (int64_t head = 0; head < weights.size(1); ++head) {
+      const int64_t number =
+          tensor.head_numbers.empty() ? head : tensor.head_numbers[static_cast<size_t>(head)];
       sentence.heads.push_back(
-          {.head = place + "." + std::to_string(head),
+          {.head = place + "." + std::to_string(number),
            .weights =
                weights.slice(1, head, 1).contiguous().reshaped({weights.size(2), weights.size(3)}),
            .rows_are_source = is_encoder,

@@ -13,7 +13,7 @@ constexpr double kTitleHeight = 26;
 constexpr double kTextHeight = 11;
 constexpr double kSvgGap = 6;
 constexpr int64_t kLongestSvgLabel = 24;  // columns
-constexpr double kWidestDrawing = 900;
+constexpr double kWidestDrawing = 980;    // two charts beside each other
 
 std::string svg_label(const ReportText& text, const Catalogue& catalogue) {
   return cut_to(text.in(catalogue), kLongestSvgLabel);

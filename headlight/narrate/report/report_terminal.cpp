@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headlight/narrate/command_lines.h"
 #include "headlight/narrate/draw_matrix.h"
 #include "headlight/narrate/report/report.h"
 #include "headlight/narrate/report/report_numbers.h"
@@ -179,7 +180,9 @@ std::string matrix_text(const TextStyle& style, const MatrixPicture& picture,
 std::string report_text(const Report& report, const TextStyle& style, const Catalogue& catalogue) {
   std::string text = bold_lines(style, report.title.in(catalogue)) + "\n";
   text += lines_in_width(report.summary.in(catalogue), style.width);
-  for (const ReportTable& table : report.tables) text += report_table_text(style, table, catalogue);
+  for (const ReportTable& table : report.tables) {
+    if (table.in_terminal) text += report_table_text(style, table, catalogue);
+  }
   // Of the pictures the first map; the others say what tables say.
   const auto map = std::ranges::find_if(report.pictures, [](const ReportPicture& picture) {
     return std::holds_alternative<MatrixPicture>(picture);
@@ -188,6 +191,10 @@ std::string report_text(const Report& report, const TextStyle& style, const Cata
     text += matrix_text(style, std::get<MatrixPicture>(*map), catalogue);
   for (const ReportText& note : report.notes)
     text += "\n" + lines_in_width(note.in(catalogue), style.width);
+  std::vector<Suggestion> next;
+  for (const ReportCommand& one : report.next)
+    next.push_back({one.command, one.what.in(catalogue)});
+  if (!next.empty()) text += "\n" + suggestions_text(catalogue, next, style.width);
   return text;
 }
 
