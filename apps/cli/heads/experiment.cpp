@@ -41,7 +41,16 @@ ExperimentDocuments::ExperimentDocuments(Session& session, std::vector<std::stri
   exclude(arguments, "csv", "json");
   require_other(arguments, "resume", "out", "the folder of the experiment to go on with");
   check_outputs(session.files, arguments, {.inputs = std::move(reads), .outputs = {"svg", "html"}});
-  if (!arguments.has("out") || out == OutFolder::model) return;
+  if (out == OutFolder::model && !arguments.has("out")) {
+    throw Error(ErrorKind::usage, "--out", "",
+                "is missing: --out DIR, a new folder for the model; `headlight " +
+                    arguments.command() + " --help` has examples");
+  }
+  if (!arguments.has("out")) return;
+  if (out == OutFolder::model) {
+    recipes::check_new_folder(session.files, *arguments.text("out"), arguments.source("out"));
+    return;
+  }
   folder_ = *arguments.text("out");
   if (out == OutFolder::results && base::exists(session.files, folder_)) {
     throw Error(ErrorKind::bad_input, arguments.source("out"), folder_,

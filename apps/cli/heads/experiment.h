@@ -19,6 +19,10 @@ extern const Command kHeadsAblate;
 extern const Command kHeadsFind;
 extern const Command kHeadsAttribute;
 extern const Command kHeadsPatch;
+extern const Command kHeadsGates;
+extern const Command kHeadsPrune;
+extern const Command kHeadsCurve;
+extern const Command kHeadsBench;
 
 inline constexpr std::array<Option, 3> kDocumentOptions = {{
     {"csv", "", "print CSV"},

@@ -11,14 +11,17 @@ constexpr std::string_view kHeadsExamples =
       what is lost without each, as a page with a map of the heads
   headlight heads attribute stories --prompt "Tom has lost a red coin." --word " He"
       where the logit of a word comes from
+  headlight heads prune numbers --keep 0.5 --by gradient --finetune 200 --out half
+      a model without half of its heads; then: headlight heads bench numbers half
   headlight heads COMMAND --help
       what a command can do, examples first
 
 Heads have names such as decoder.0.self.3: side, layer, kind of attention, number.
 )";
 
-constexpr std::array kHeadsParts = {&kHeadsScore, &kHeadsAblate, &kHeadsFind, &kHeadsAttribute,
-                                    &kHeadsPatch};
+constexpr std::array kHeadsParts = {&kHeadsScore,     &kHeadsAblate, &kHeadsFind,
+                                    &kHeadsAttribute, &kHeadsPatch,  &kHeadsGates,
+                                    &kHeadsPrune,     &kHeadsCurve,  &kHeadsBench};
 
 }  // namespace
 

@@ -112,12 +112,12 @@ void run_ablate(Session& session) {
                                  .greedy = arguments.has("greedy")};
   const recipes::LoadedModel loaded = load_model(session);
   base::ThreadPool threads(session.threads);
+  SavedWork saved(documents);
   recipes::ExperimentState state(session.files,
                                  {.folder = documents.folder(),
                                   .resume = documents.resumes(),
                                   .request = ablation_request(session, loaded, request, options)});
   recipes::keep_ablations(options, state);
-  SavedWork saved(documents);
   const auto work = [&] {
     Progress progress(session, command_text(session, "command.progress.ablating"));
     options.watch = watch_of(progress, [&] { return saved.is_interrupted(); });

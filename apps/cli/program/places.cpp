@@ -29,17 +29,17 @@ std::vector<NamedPath> given_paths(const Arguments& arguments,
 }
 
 void add_model_files(std::vector<NamedPath>& paths, base::FileSystem& files,
-                     const Arguments& arguments) {
-  const auto model = arguments.text("model");
+                     const Arguments& arguments, std::string_view operand) {
+  const auto model = arguments.text(operand);
   base::FileStatus status;
   // What is not there is told when it is read.
   if (!model || files.path_status(*model, status) < 0) return;
   if (status.kind != base::FileStatus::Kind::directory) {
-    paths.push_back({arguments.source("model"), *model});
+    paths.push_back({arguments.source(operand), *model});
     return;
   }
   for (const std::string& name : recipes::model_file_names(files, *model)) {
-    paths.push_back({arguments.source("model"), *model + "/" + name});
+    paths.push_back({arguments.source(operand), *model + "/" + name});
   }
 }
 
@@ -100,7 +100,8 @@ std::optional<std::string> safetensors_path(const Arguments& arguments, std::str
 void check_outputs(base::FileSystem& files, const Arguments& arguments,
                    const FileOptions& options) {
   std::vector<NamedPath> others = given_paths(arguments, options.inputs);
-  add_model_files(others, files, arguments);
+  for (const std::string_view operand : {"model", "full", "pruned"})
+    add_model_files(others, files, arguments, operand);
   for (const NamedPath& output : given_paths(arguments, options.outputs)) {
     check_output_place(files, output.path);
     for (const NamedPath& other : others) check_differ(output, other);

@@ -14,7 +14,7 @@ namespace headlight::cli {
 // The place of an array, by its ending; Error(usage) for another one.
 std::optional<std::string> array_place(const Arguments& arguments, std::string_view option);
 std::optional<std::string> safetensors_path(const Arguments& arguments, std::string_view option);
-// What a command reads and writes, by its options; MODEL is read too.
+// What a command reads and writes, by its options; MODEL, FULL and PRUNED are read too.
 struct FileOptions {
   std::vector<std::string_view> inputs;
   std::vector<std::string_view> outputs;

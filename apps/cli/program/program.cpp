@@ -280,8 +280,8 @@ recipes::LoadedModel read_model(const Session& session, const std::string& name)
 
 }  // namespace
 
-recipes::LoadedModel load_model(const Session& session) {
-  recipes::LoadedModel loaded = read_model(session, session.arguments.text("model").value());
+recipes::LoadedModel load_model(const Session& session, std::string_view operand) {
+  recipes::LoadedModel loaded = read_model(session, session.arguments.text(operand).value());
   if (!session.arguments.has("quiet")) {
     for (const std::string& note : loaded.notes) {
       print_line("headlight: note: " + text::printable(loaded.folder + ": " + note));

@@ -71,8 +71,8 @@ std::span<const Option> general_options();
 std::string overview(std::span<const Command* const> commands);
 std::string help_of(const Command& command);
 
-// The model that the command's operand MODEL names.
-recipes::LoadedModel load_model(const Session& session);
+// The model that the command's operand names; `operand` is in small letters.
+recipes::LoadedModel load_model(const Session& session, std::string_view operand = "model");
 
 // Never throws; returns the exit code.
 int run_program(int argc, char** argv);
