@@ -84,7 +84,8 @@ recipes::AttributeAnswer made_attribution(bool whole) {
   answer.attribution.gains = {{"prediction", "gelu"}};
   heads::LogitLens lens;
   for (int layer = 0; layer < 3; ++layer) {
-    heads::LensLayer one{.stream = "decoder." + std::to_string(layer) + ".residual_out"};
+    heads::LensLayer one;
+    one.stream = "decoder." + std::to_string(layer) + ".residual_out";
     one.words = {{.id = 5, .logit = 1, .probability = 0.5, .rank = 1}};
     one.word = {.id = 1, .logit = 0.5, .probability = 0.25, .rank = 4};
     one.against = one.word;
@@ -161,8 +162,38 @@ TEST(HeadsReports, say_what_came_out) {
   EXPECT_NE(ablated.find("Removing encoder.1.self.2 costs most: 0.5"), std::string::npos)
       << ablated;
   EXPECT_NE(ablated.find("2 of 3"), std::string::npos) << ablated;
-  EXPECT_EQ(summary(find_report(made_relation(true), "m")).find("no head"), std::string::npos);
-  EXPECT_NE(summary(find_report(made_relation(false), "m")).find("no head"), std::string::npos);
+  EXPECT_EQ(summary(find_report(made_relation(true), "m")).find("Chance is enough"),
+            std::string::npos);
+  EXPECT_NE(summary(find_report(made_relation(false), "m")).find("Chance is enough"),
+            std::string::npos);
+  recipes::FoundRelation second = made_relation(false);
+  second.found.together = {"decoder.1.self.0"};
+  EXPECT_NE(report_text(find_report(second, "m"), {.width = 200}, Catalogue::of("en"))
+                .find("all heads that stand out, the loss changes by -2: decoder.1.self.0"),
+            std::string::npos);
+}
+
+// A head of the corrupted run in the clean one matters where little is left.
+TEST(HeadsReports, begin_with_the_head_whose_patch_did_most) {
+  recipes::PatchAnswer answer = made_patching(true);
+  answer.patching.heads = {{"encoder.0.self.0", std::nullopt, 2, 1.01, 1},
+                           {"decoder.0.self.1", std::nullopt, -1, 0.02, 0.5}};
+  answer.patching.places[1].restored = 1;
+  answer.patching.places[2].restored = -0.25;
+  const Report left = patching_report(answer, "m");
+  EXPECT_EQ(std::get<std::string>(left.tables[0].rows[0][0]), "decoder.0.self.1");
+  EXPECT_EQ(std::get<double>(left.tables[1].rows.front()[3]), -0.25);
+  EXPECT_EQ(std::get<double>(left.tables[1].rows.back()[3]), 1);
+  const std::string left_text = left.summary.in(Catalogue::of("en"));
+  EXPECT_NE(left_text.find("With decoder.0.self.1 as it is in the corrupted run, 0.02 of the"),
+            std::string::npos)
+      << left_text;
+  answer.patching.direction = heads::PatchDirection::clean_into_corrupt;
+  const Report restored = patching_report(answer, "m");
+  EXPECT_EQ(std::get<std::string>(restored.tables[0].rows[0][0]), "encoder.0.self.0");
+  const std::string restored_text = restored.summary.in(Catalogue::of("en"));
+  EXPECT_NE(restored_text.find("encoder.0.self.0 alone restores 1.01"), std::string::npos)
+      << restored_text;
 }
 
 TEST(HeadsReports, leave_out_scores_that_a_head_cannot_have) {

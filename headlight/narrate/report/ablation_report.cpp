@@ -123,7 +123,8 @@ Report find_report(const recipes::FoundRelation& relation, const std::string& mo
                          {"high", ReportNumber{best.high, 3}},
                          {"change", ReportNumber{best.ablated_change.value_or(NAN), 3}},
                          {"loss", ReportNumber{found.baseline.loss}}});
-  if (found.together.size() > 1) {
+  // The best alone has been told, unless chance is enough for it.
+  if (found.together.size() > (is_clear ? 1U : 0U)) {
     std::string names;
     for (const std::string& name : found.together) names += (names.empty() ? "" : ", ") + name;
     report.notes.push_back(

@@ -112,13 +112,19 @@ void add_lens(Report& report, const recipes::AttributeAnswer& answer,
   report.pictures.emplace_back(std::move(picture));
 }
 
+// How much a patch did: how far it took the run from where it was without it.
+double effect_of(const heads::Patching& patching, double restored) {
+  const bool was_corrupt = patching.direction == heads::PatchDirection::clean_into_corrupt;
+  return std::fabs(was_corrupt ? restored : restored - 1);
+}
+
 // Heads that matter anywhere, with all their places.
 MatrixPicture places_picture(const recipes::PatchAnswer& answer) {
   constexpr size_t kMostHeads = 20;
   const heads::Patching& patching = answer.patching;
   std::vector<std::pair<double, std::string>> strongest;
   for (const heads::PatchedHead& place : patching.places) {
-    const double size = std::fabs(place.restored);
+    const double size = effect_of(patching, place.restored);
     const auto found =
         std::ranges::find(strongest, place.head, &std::pair<double, std::string>::second);
     if (found == strongest.end()) {
@@ -176,8 +182,9 @@ ReportTable whole_heads_table(const heads::Patching& patching) {
                     .shown_rows = kShownParts};
   for (const heads::PatchedHead& head : patching.heads)
     table.rows.push_back({head.head, head.restored, head.estimated});
-  std::ranges::stable_sort(table.rows, std::ranges::greater(),
-                           [](const auto& row) { return std::fabs(std::get<double>(row[1])); });
+  std::ranges::stable_sort(table.rows, std::ranges::greater(), [&](const auto& row) {
+    return effect_of(patching, std::get<double>(row[1]));
+  });
   return table;
 }
 
@@ -196,8 +203,9 @@ ReportTable places_table(const recipes::PatchAnswer& answer) {
     table.rows.push_back({place.head, position, tokens.at(static_cast<size_t>(position)),
                           place.restored, place.estimated});
   }
-  std::ranges::stable_sort(table.rows, std::ranges::greater(),
-                           [](const auto& row) { return std::fabs(std::get<double>(row[3])); });
+  std::ranges::stable_sort(table.rows, std::ranges::greater(), [&](const auto& row) {
+    return effect_of(answer.patching, std::get<double>(row[3]));
+  });
   return table;
 }
 
@@ -240,12 +248,13 @@ Report patching_report(const recipes::PatchAnswer& answer, const std::string& mo
                 .notes = {told("experiment.patch." + direction)},
                 .tables = {whole_heads_table(patching), places_table(answer)}};
   const std::vector<ReportCell>& best = report.tables[0].rows.front();
-  report.summary =
-      told("experiment.patch.summary", {{"clean", ReportNumber{patching.clean}},
-                                        {"corrupt", ReportNumber{patching.corrupt}},
-                                        {"best", std::get<std::string>(best[0])},
-                                        {"restored", ReportNumber{std::get<double>(best[1]), 3}},
-                                        {"correlation", ReportNumber{patching.correlation, 3}}});
+  const bool restores = patching.direction == heads::PatchDirection::clean_into_corrupt;
+  report.summary = told(restores ? "experiment.patch.summary" : "experiment.patch.summary_left",
+                        {{"clean", ReportNumber{patching.clean}},
+                         {"corrupt", ReportNumber{patching.corrupt}},
+                         {"best", std::get<std::string>(best[0])},
+                         {"restored", ReportNumber{std::get<double>(best[1]), 3}},
+                         {"correlation", ReportNumber{patching.correlation, 3}}});
   report.pictures = heads_maps(report.tables[0], {"restored"});
   report.pictures.emplace_back(places_picture(answer));
   report.pictures.emplace_back(estimate_picture(patching));
