@@ -1,5 +1,4 @@
 // `headlight forward`: a model on ids, with logits, loss, gradients and every intermediate.
-#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -99,36 +98,11 @@ ForwardOptions read_options(Arguments& arguments) {
   return options;
 }
 
-// (T,) becomes a batch of one.
-Tensor read_ids(base::FileSystem& files, const char* option, const std::string& place,
-                bool& is_one) {
-  const Tensor ids = io::as_int64(io::read_array(files, place), option).contiguous();
-  if (ids.rank() != 1 && ids.rank() != 2) {
-    base::refuse(option, place, "shape is " + ids.shape().text() + ", (T,) or (B,T) is needed");
-  }
-  if (ids.elements() == 0)
-    base::refuse(option, place, "shape is " + ids.shape().text() + ", no ids");
-  is_one = ids.rank() == 1;
-  return is_one ? ids.reshaped({1, ids.size(0)}) : ids;
-}
-
 void check_lens(const Tensor& lens, const Tensor& ids, const std::string& place) {
   if (lens.shape() != tensor::Shape{ids.size(0)}) {
     base::refuse("--source-lens", place,
                  "shape is " + lens.shape().text() + ", there are " + std::to_string(ids.size(0)) +
                      " sources");
-  }
-}
-
-void check_targets(const Tensor& targets, const Tensor& ids, const std::string& place) {
-  if (targets.shape() != ids.shape()) {
-    base::refuse("--targets", place,
-                 "shape is " + targets.shape().text() + ", the ids are " + ids.shape().text());
-  }
-  const int64_t* numbers = targets.data<int64_t>();
-  if (std::all_of(numbers, numbers + targets.elements(), [](int64_t id) { return id == -1; })) {
-    base::refuse("--targets", place,
-                 "all " + std::to_string(targets.elements()) + " are -1, none counts for the loss");
   }
 }
 
@@ -152,11 +126,11 @@ Tensor without_batch(const Tensor& logits) {
 // Ids, lengths and targets; whole numbers of any type. Throws Error(bad_input).
 ForwardInputs read_forward_inputs(base::FileSystem& files, const ForwardOptions& options) {
   ForwardInputs inputs;
-  bool is_one = false;
-  inputs.batch.ids = read_ids(files, "--ids", options.ids, inputs.is_one);
-  if (options.source_ids) {
-    inputs.batch.source_ids = read_ids(files, "--source-ids", *options.source_ids, is_one);
-  }
+  recipes::IdArray read = recipes::read_ids(files, "--ids", options.ids);
+  inputs.batch.ids = std::move(read.ids);
+  inputs.is_one = read.is_one;
+  if (options.source_ids)
+    inputs.batch.source_ids = recipes::read_ids(files, "--source-ids", *options.source_ids).ids;
   if (options.source_lens) {
     const std::string& place = *options.source_lens;
     inputs.batch.source_lens =
@@ -164,8 +138,8 @@ ForwardInputs read_forward_inputs(base::FileSystem& files, const ForwardOptions&
     check_lens(inputs.batch.source_lens, inputs.batch.source_ids, place);
   }
   if (options.targets) {
-    inputs.batch.targets = read_ids(files, "--targets", *options.targets, is_one);
-    check_targets(inputs.batch.targets, inputs.batch.ids, *options.targets);
+    inputs.batch.targets =
+        recipes::read_targets(files, "--targets", *options.targets, inputs.batch.ids);
   }
   return inputs;
 }

@@ -1,9 +1,10 @@
-// Examples drawn by seed, from data or from a generated task.
+// Examples drawn by seed, from data, from arrays or from a generated task.
 #include "headlight/recipes/head_examples.h"
 
 #include <algorithm>
 #include <numeric>
 
+#include "headlight/recipes/id_arrays.h"
 #include "headlight/recipes/task_sources.h"
 #include "headlight/recipes/train_settings.h"
 #include "headlight/recipes/typed_words.h"
@@ -55,6 +56,7 @@ class ExampleMaker {
   HeadExamples make(const std::string& task) {
     HeadExamples made{.task = task};
     std::vector<Batch> rows = is_generated_task_name(task) ? of_task(task, made)
+                              : !request_.ids.empty()      ? of_ids(made)
                               : task == "lm"               ? of_text(made)
                               : task == "mlm"              ? of_hidden_words(made)
                                                            : of_pairs(made);
@@ -98,6 +100,16 @@ class ExampleMaker {
       rows.push_back({.ids = batch.ids.slice(1, 0, length).contiguous(),
                       .targets = batch.targets.slice(1, 0, length).contiguous()});
     }
+    return rows;
+  }
+
+  std::vector<Batch> of_ids(HeadExamples& made) const {
+    if (const auto tokenizer = find_tokenizer(files_, loaded_)) avoid_special(*tokenizer, made);
+    if (!request_.targets.empty()) made.metric = heads::exact_match_metric();
+    const std::vector<Batch> all = id_examples(files_, loaded_, request_);
+    std::vector<Batch> rows;
+    for (const int64_t i : drawn_indices(static_cast<int64_t>(all.size()), most_, request_.seed))
+      rows.push_back(all[static_cast<size_t>(i)]);
     return rows;
   }
 
@@ -199,7 +211,7 @@ std::string examples_task(base::FileSystem& files, const LoadedModel& loaded,
   }
   const models::Capabilities can = model.capabilities();
   std::string task = request.task;
-  if (task.empty() && request.data.empty()) {
+  if (task.empty() && request.data.empty() && request.ids.empty()) {
     task = generated_task_of(files, loaded.folder);
     if (task.empty()) {
       throw Error(ErrorKind::usage, "data", "",
@@ -221,6 +233,35 @@ HeadExamples make_head_examples(base::FileSystem& files, const LoadedModel& load
                                 const ExamplesRequest& request) {
   const std::string task = examples_task(files, loaded, request);
   return ExampleMaker(files, loaded, request).make(task);
+}
+
+std::vector<Batch> id_examples(base::FileSystem& files, const LoadedModel& loaded,
+                               const ExamplesRequest& request) {
+  if (loaded.model->capabilities().translates) {
+    base::refuse("model", loaded.folder,
+                 "is an encoder-decoder, whose examples are pairs: give them as data");
+  }
+  const Tensor ids = read_ids(files, "ids", request.ids).ids;
+  const int64_t length = ids.size(1);
+  const bool predicts_next = request.targets.empty();
+  if (predicts_next && (length < 2 || !loaded.model->capabilities().continues_prompt)) {
+    base::refuse("ids", request.ids,
+                 "shape is " + ids.shape().text() +
+                     ", without targets rows of two ids or more are needed, and a model that "
+                     "predicts the next");
+  }
+  const Tensor targets =
+      predicts_next ? Tensor() : read_targets(files, "targets", request.targets, ids);
+  std::vector<Batch> examples;
+  for (int64_t row = 0; row < ids.size(0); ++row) {
+    const int64_t* begin = ids.data<int64_t>() + row * length;
+    std::vector<int64_t> next(begin + 1, begin + length);
+    next.push_back(-1);
+    examples.push_back(
+        {.ids = ids.slice(0, row, 1).contiguous(),
+         .targets = predicts_next ? row_of(next) : targets.slice(0, row, 1).contiguous()});
+  }
+  return examples;
 }
 
 Batch pair_example(const std::vector<int64_t>& source, const std::vector<int64_t>& target,

@@ -1,4 +1,4 @@
-// What experiments on heads run on: examples of a text, of pairs or of a generated task.
+// What experiments on heads run on: examples of a text, of pairs, of a generated task or as ids.
 #pragma once
 
 #include <optional>
@@ -19,6 +19,8 @@ struct ExamplesRequest {
   std::string task = {};      // of kExampleTasks; empty: what the data and the model are for
   std::string data = {};      // a text, or tab-separated pairs
   std::string encoding = {};  // of the data, when not UTF-8
+  std::string ids = {};       // instead: an array (N,T) of ids, each row an example
+  std::string targets = {};   // with ids: what is right there, -1 does not count; else the next ids
   int64_t examples = 0;       // at most; 0: kDefaultExamples
   uint64_t seed = 0;          // which ones, and which words are hidden
 };
@@ -35,8 +37,9 @@ struct HeadExamples {
 // lm: windows of at most 256 tokens, side by side, of which so many are drawn. mlm: pieces of lines
 // with what the tokenizer puts around a text, in which about 15 % of the words are hidden as BERT
 // does (80 % of them by [MASK], 10 % by another word, 10 % not at all) and are the targets.
-// translate: lines of pairs. Generated tasks: held-out cases. Without data and task, the generated
-// task that the model was trained on. Throws Error(usage) when nothing says what to run on,
+// translate: lines of pairs. Generated tasks: held-out cases. Ids: rows of an array, which need no
+// tokenizer, and have exact matches where their targets are given. Without any, the generated task
+// that the model was trained on. Throws Error(usage) when nothing says what to run on,
 // Error(bad_input) for what the model cannot read or predict.
 HeadExamples make_head_examples(base::FileSystem& files, const LoadedModel& loaded,
                                 const ExamplesRequest& request);
@@ -44,6 +47,10 @@ HeadExamples make_head_examples(base::FileSystem& files, const LoadedModel& load
 // The task that a request means for the model; Error as above.
 std::string examples_task(base::FileSystem& files, const LoadedModel& loaded,
                           const ExamplesRequest& request);
+
+// Rows of the arrays of a request, whole; Error as above. An encoder-decoder reads none.
+std::vector<models::Batch> id_examples(base::FileSystem& files, const LoadedModel& loaded,
+                                       const ExamplesRequest& request);
 
 // Single examples, of which the functions above make batches.
 models::Batch pair_example(const std::vector<int64_t>& source, const std::vector<int64_t>& target,

@@ -14,14 +14,27 @@ double number_or_nan(const Json* value) {
   return value == nullptr ? NAN : value->number().value_or(NAN);
 }
 
+// A sum of the bytes of an array's file and the name in it; nothing where there is none.
+Json array_sum(base::FileSystem& files, const std::string& place) {
+  if (place.empty()) return {};
+  const io::ArrayPlace split = io::split_place(place);
+  return train::file_sum(files, split.path) + (split.name.empty() ? "" : ":" + split.name);
+}
+
 }  // namespace
 
 Json::Object examples_json(base::FileSystem& files, const ExamplesRequest& request) {
-  return {{"task", request.task},
-          {"data", request.data.empty() ? Json() : Json(train::file_sum(files, request.data))},
-          {"encoding", request.encoding},
-          {"examples", request.examples},
-          {"seed", request.seed}};
+  Json::Object facts{
+      {"task", request.task},
+      {"data", request.data.empty() ? Json() : Json(train::file_sum(files, request.data))},
+      {"encoding", request.encoding},
+      {"examples", request.examples},
+      {"seed", request.seed}};
+  if (!request.ids.empty()) {
+    facts.emplace_back("ids", array_sum(files, request.ids));
+    facts.emplace_back("targets", array_sum(files, request.targets));
+  }
+  return facts;
 }
 
 void keep_ablations(heads::AblationOptions& options, ExperimentState& state) {

@@ -102,16 +102,32 @@ class RelationMaker {
     made_.task = task;
     const std::string from = written_word(*tokenizer_, request_.from);
     const std::string to = written_word(*tokenizer_, request_.to);
-    for (const Sentence& sentence : corpus(task)) {
+    const std::vector<Sentence> sentences = corpus(task);
+    for (const Sentence& sentence : sentences) {
       if (example_ == most_) break;
       add(sentence, from, to);
     }
-    if (example_ == 0) {
-      base::refuse("data", request_.data.data,
-                   "no sentence has both " + io::in_quotes(request_.from) + " and " +
-                       io::in_quotes(request_.to) + " as whole words");
-    }
+    if (example_ == 0) refuse_words(sentences, from, to);
     return finish();
+  }
+
+  RelationExamples of_ids() {
+    const std::vector<Batch> rows = id_examples(files_, loaded_, request_.data);
+    const tensor::Tensor pairs =
+        io::as_int64(io::read_array(files_, request_.pairs), "pairs").contiguous();
+    if (pairs.rank() != 2 || pairs.size(0) == 0 || pairs.size(1) != 3) {
+      base::refuse("pairs", request_.pairs,
+                   "shape is " + pairs.shape().text() + ", (P,3) is needed: example, row, key");
+    }
+    const bool decodes = model_.capabilities().continues_prompt;
+    RelationExamples made{.task = decodes ? "lm" : "mlm", .examples = heads::batched(rows)};
+    if (!request_.data.targets.empty()) made.metric = heads::exact_match_metric();
+    auto& relation = decodes ? made.relation.decoder : made.relation.encoder;
+    for (int64_t p = 0; p < pairs.size(0); ++p) {
+      const int64_t* numbers = pairs.data<int64_t>() + 3 * p;
+      relation.push_back({numbers[0], numbers[1], numbers[2]});
+    }
+    return made;
   }
 
   RelationExamples of_file() {
@@ -148,6 +164,22 @@ class RelationMaker {
   }
 
  private:
+  [[noreturn]] void refuse_words(const std::vector<Sentence>& sentences, const std::string& from,
+                                 const std::string& to) const {
+    const auto sentences_with = [&](const std::string& word) {
+      return std::to_string(std::ranges::count_if(sentences, [&](const Sentence& sentence) {
+        return !word_places(*tokenizer_, sentence.ids, word).empty() ||
+               !word_places(*tokenizer_, sentence.source, word).empty();
+      }));
+    };
+    base::refuse("data", request_.data.data,
+                 "no sentence has both " + io::in_quotes(request_.from) + " and " +
+                     io::in_quotes(request_.to) + " as whole words; of " +
+                     std::to_string(sentences.size()) + ", " + sentences_with(from) +
+                     " have the first and " + sentences_with(to) +
+                     " the second, as they are written here");
+  }
+
   Sentence sentence_of(const std::string& line, const std::string& name) const {
     const int64_t context = model_.context_length();
     const bool framed = made_.task == "mlm";
@@ -319,7 +351,7 @@ RelationExamples make_relation(base::ThreadPool& threads, base::FileSystem& file
   RelationMaker maker(threads, files, loaded, request);
   if (!request.pairs.empty()) {
     if (!loaded.model->has_logits()) examples_task(files, loaded, request.data);
-    return maker.of_file();
+    return request.data.ids.empty() ? maker.of_file() : maker.of_ids();
   }
   const std::string task = examples_task(files, loaded, request.data);
   if (request.from.empty() != request.to.empty()) {

@@ -279,7 +279,9 @@ TEST_F(HeadExperiments, make_relations_of_words_in_sentences) {
     expect_refused(
         kind, [&] { make_relation(threads_, files_, bert, request); }, text);
   };
-  refused(ErrorKind::bad_input, {.from = "dog", .to = "mat", .data = {.data = path}}, "has both");
+  refused(ErrorKind::bad_input, {.from = "dog", .to = "mat", .data = {.data = path}},
+          "no sentence has both \"dog\" and \"mat\" as whole words; of 3, 1 have the first and 2 "
+          "the second, as they are written here");
   refused(ErrorKind::bad_input, {.from = "zebra", .to = "mat", .data = {.data = path}}, "zebra");
   refused(ErrorKind::usage, {.from = "dog", .data = {.data = path}}, "two words");
   refused(ErrorKind::usage, {.from = "dog", .to = "mat"}, "data");
@@ -352,9 +354,9 @@ TEST_F(HeadExperiments, know_the_relation_that_a_task_is_made_of) {
       "reverse and copy");
 }
 
-void expect_carried(const FoundRelation& relation) {
+void expect_carried(const FoundRelation& relation, double least_exact) {
   const heads::FoundHeads& found = relation.found;
-  EXPECT_GT(*found.baseline.metric, 0.9) << "it has learnt the task";
+  EXPECT_GT(*found.baseline.metric, least_exact) << "it has learnt the task";
   ASSERT_FALSE(found.together.empty());
   for (const std::string& head : found.together)
     EXPECT_NE(head.find(".cross."), std::string::npos) << head;
@@ -363,6 +365,32 @@ void expect_carried(const FoundRelation& relation) {
   EXPECT_LT(*found.together_measured.metric, 0.1 * *found.baseline.metric)
       << "without them the task is broken";
   EXPECT_GT(found.together_measured.loss, found.baseline.loss + 1);
+}
+
+// What a model with a layer on each side has learnt of it in some seconds.
+TEST_F(HeadExperiments, find_the_heads_that_reverse) {
+  train_model(threads_, files_,
+              {.folder = folder_ / "reverse",
+               .values = train_values({{"task", "reverse"},
+                                       {"n_layer", "1"},
+                                       {"n_head", "2"},
+                                       {"n_embd", "64"},
+                                       {"d_ff", "64"},
+                                       {"dropout", "0"},
+                                       {"batch_size", "32"},
+                                       {"max_iters", "1200"},
+                                       {"eval_interval", "600"},
+                                       {"learning_rate", "6e-3"},
+                                       {"warmup_iters", "50"}})});
+  const LoadedModel loaded = load_named_model(files_, folder_ / "reverse");
+  const RelationRequest request{.data = {.task = "reverse", .examples = 64}};
+  expect_carried(find_model_heads(threads_, files_, loaded, request), 0.6);
+  // The other way round, from the first to the first, is nobody's.
+  RelationExamples copied = make_relation(threads_, files_, loaded, request);
+  for (heads::PositionPair& pair : copied.relation.cross) pair.key = pair.query;
+  const heads::FoundHeads other =
+      heads::find_heads(threads_, *loaded.model, copied.examples, copied.relation);
+  EXPECT_LT(*other.heads[0].weight, 0.2);
 }
 
 using LongHeadExperiments = HeadExperiments;
@@ -379,7 +407,7 @@ TEST_F(LongHeadExperiments, find_the_heads_that_reverse) {
                                        {"eval_interval", "1000"},
                                        {"learning_rate", "2e-3"}})});
   const LoadedModel loaded = load_named_model(files_, folder_ / "reverse");
-  expect_carried(find_model_heads(threads_, files_, loaded, {.data = {.examples = 64}}));
+  expect_carried(find_model_heads(threads_, files_, loaded, {.data = {.examples = 64}}), 0.9);
 }
 
 }  // namespace

@@ -12,6 +12,9 @@ using base::ErrorKind;
 recipes::ExamplesRequest read_examples(Session& session, bool needed) {
   Arguments& arguments = session.arguments;
   recipes::ExamplesRequest request{.seed = session.seed};
+  for (const std::string_view option : {"data", "task", "encoding"})
+    exclude(arguments, option, "ids", "has no meaning: the examples are those of --ids");
+  require_other(arguments, "targets", "ids", "for which they are right");
   if (arguments.has("task")) request.task = arguments.choice("task", recipes::kExampleTasks);
   const bool makes_data =
       request.task == "numbers" || request.task == "copy" || request.task == "reverse";
@@ -19,7 +22,7 @@ recipes::ExamplesRequest read_examples(Session& session, bool needed) {
     for (const std::string_view option : {"data", "encoding"})
       exclude(arguments, option, "task", "task " + request.task + " makes its own data");
   }
-  const bool lacks_data = !makes_data && !arguments.has("data");
+  const bool lacks_data = !makes_data && !arguments.has("data") && !arguments.has("ids");
   if (lacks_data && (needed || !request.task.empty())) {
     throw Error(ErrorKind::usage, "--data", "",
                 "is missing: --data PATH, or --task numbers, copy or reverse, which make their "
@@ -29,6 +32,8 @@ recipes::ExamplesRequest read_examples(Session& session, bool needed) {
   require_other(arguments, "encoding", "data", "whose encoding it is");
   request.data = arguments.text("data").value_or("");
   request.encoding = arguments.text("encoding").value_or("");
+  request.ids = array_place(arguments, "ids").value_or("");
+  request.targets = array_place(arguments, "targets").value_or("");
   constexpr int64_t kMostExamples = 1'000'000;
   request.examples = arguments.integer("examples", {1, kMostExamples}).value_or(0);
   return request;

@@ -41,6 +41,10 @@ inline constexpr std::array<Option, 4> kExampleOptions = {{
     {"examples", "N", "how many, drawn by --seed (default: 128)"},
     {"encoding", "NAME", "of the data, when not UTF-8"},
 }};
+inline constexpr std::array<Option, 2> kIdOptions = {{
+    {"ids", "FILE", "ids, (N,T), instead of --data: each row is an example"},
+    {"targets", "FILE", "with --ids: what is right, -1 does not count (default: next)"},
+}};
 
 // Several tables of options as one.
 template <size_t... kSizes>
@@ -55,8 +59,9 @@ constexpr auto joined_options(const std::array<Option, kSizes>&... tables) {
   return all;
 }
 
-// The examples that --data, --task, --examples, --encoding and --seed name. Throws Error(usage) for
-// what the command line alone shows to be wrong; `needed`: so is naming none.
+// The examples that --data, --task, --ids, --targets, --examples, --encoding and --seed name.
+// Throws Error(usage) for what the command line alone shows to be wrong; `needed`: so is naming
+// none.
 recipes::ExamplesRequest read_examples(Session& session, bool needed = false);
 
 // What --out is: a new folder for the results, one in which an experiment may go on, or that of a

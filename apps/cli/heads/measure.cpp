@@ -30,6 +30,8 @@ constexpr std::string_view kAblateExamples =
       how the loss changes when each head's output is zero
   headlight heads ablate stories --data text.txt --by mean --greedy
       with its mean instead; then one head after the other, the cheapest first
+  headlight heads ablate model --ids ids.npy --targets targets.npy
+      of a model without a tokenizer: rows of ids, and what is right there
   headlight heads ablate numbers --all-but-one --out ablation --resume
       each head as the only one of its layer; goes on where it was interrupted
 
@@ -44,6 +46,9 @@ constexpr std::string_view kFindExamples =
       pairs from a file of lines: sentence, tab, word, tab, word
   headlight heads find model --task reverse
       the relation that a made-up task consists of: output to mirrored input
+  headlight heads find model --ids ids.npy --pairs pairs.npy
+      of a model without a tokenizer: rows of ids, and pairs (P,3) of example, row
+      and key, each counted from 0
 
 --json, the best first:
     {"pairs":1,"heads":[{"head":"decoder.0.self.0","weight":0,"chance":0,
@@ -63,11 +68,13 @@ constexpr std::array<Option, 3> kFindOwnOptions = {{
     {"pairs", "FILE", "lines of sentence, tab, word, tab, word instead"},
 }};
 
-constexpr auto kScoreOptions = joined_options(kExampleOptions, kDocumentOptions, kFolderOptions);
-constexpr auto kAblateOptions = joined_options(kAblateOwnOptions, kAblateFlags, kExampleOptions,
-                                               kDocumentOptions, kFolderOptions, kResumeOptions);
-constexpr auto kFindOptions = joined_options(kFindOwnOptions, kExampleOptions, kAblateOwnOptions,
-                                             kDocumentOptions, kFolderOptions);
+constexpr auto kScoreOptions =
+    joined_options(kExampleOptions, kIdOptions, kDocumentOptions, kFolderOptions);
+constexpr auto kAblateOptions =
+    joined_options(kAblateOwnOptions, kAblateFlags, kExampleOptions, kIdOptions, kDocumentOptions,
+                   kFolderOptions, kResumeOptions);
+constexpr auto kFindOptions = joined_options(kFindOwnOptions, kExampleOptions, kIdOptions,
+                                             kAblateOwnOptions, kDocumentOptions, kFolderOptions);
 
 constexpr std::string_view kAblationKinds[] = {"zero", "mean", "resample"};
 
@@ -79,7 +86,7 @@ std::vector<narrate::ReportSentence> sentences_in(Session& session, base::Thread
 }
 
 void run_score(Session& session) {
-  ExperimentDocuments documents(session, {"data"});
+  ExperimentDocuments documents(session, {"data", "ids", "targets"});
   const recipes::ExamplesRequest request = read_examples(session);
   const recipes::LoadedModel loaded = load_model(session);
   base::ThreadPool threads(session.threads);
@@ -105,7 +112,7 @@ io::Json::Object ablation_request(Session& session, const recipes::LoadedModel& 
 
 void run_ablate(Session& session) {
   Arguments& arguments = session.arguments;
-  ExperimentDocuments documents(session, {"data"}, OutFolder::resumed);
+  ExperimentDocuments documents(session, {"data", "ids", "targets"}, OutFolder::resumed);
   const recipes::ExamplesRequest request = read_examples(session);
   heads::AblationOptions options{.by = heads::ablation_kind(arguments.choice("by", kAblationKinds)),
                                  .all_but_one = arguments.has("all-but-one"),
@@ -135,6 +142,8 @@ recipes::RelationRequest read_relation(Session& session) {
   Arguments& arguments = session.arguments;
   exclude(arguments, "from", "pairs");
   exclude(arguments, "to", "pairs");
+  for (const std::string_view option : {"from", "to"})
+    exclude(arguments, option, "ids", "has no meaning: ids have no words; --pairs says which");
   require_other(arguments, "from", "to", "the word that is looked at");
   require_other(arguments, "to", "from", "the word that looks");
   const bool names_relation =
@@ -143,6 +152,7 @@ recipes::RelationRequest read_relation(Session& session) {
     throw Error(ErrorKind::usage, "--from", "",
                 "is missing: --from WORD --to WORD, --pairs FILE, or --task reverse or copy");
   }
+  if (arguments.has("ids")) array_place(arguments, "pairs");
   return {.from = arguments.text("from").value_or(""),
           .to = arguments.text("to").value_or(""),
           .pairs = arguments.text("pairs").value_or(""),
@@ -151,7 +161,7 @@ recipes::RelationRequest read_relation(Session& session) {
 
 void run_find(Session& session) {
   Arguments& arguments = session.arguments;
-  ExperimentDocuments documents(session, {"data", "pairs"});
+  ExperimentDocuments documents(session, {"data", "pairs", "ids", "targets"});
   recipes::RelationRequest request = read_relation(session);
   if (!request.pairs.empty())
     exclude(arguments, "data", "pairs", "has no meaning: the file has its own sentences");
