@@ -90,17 +90,15 @@ std::vector<std::string> embedded_models() {
 }
 
 std::vector<std::string> embedded_example(std::string_view name) {
-  struct Example {
-    std::string_view name, command, option, text;
-  };
-  constexpr Example kExamples[] = {
-      {"numbers", "translate", "--text", "one hundred forty-two"},
-      {"stories", "generate", "--prompt", "Anna has three apples. She gives"},
-      {"thrones", "translate", "--text", "When you play the game of thrones"}};
-  const auto found = std::ranges::find(kExamples, name, &Example::name);
-  if (found == std::end(kExamples)) return {"info", std::string(name)};
-  return {std::string(found->command), std::string(name), std::string(found->option),
-          std::string(found->text)};
+  using Words = std::vector<std::string>;
+  static const Words kExamples[] = {
+      {"translate", "numbers", "--text", "one hundred forty-two"},
+      {"generate", "repeats", "--prompt", "ka lo mi tu se ka lo", "--max-new-tokens", "8"},
+      {"generate", "stories", "--prompt", "Anna has three apples. She gives"},
+      {"translate", "thrones", "--text", "When you play the game of thrones"}};
+  const auto found =
+      std::ranges::find_if(kExamples, [name](const Words& words) { return words[1] == name; });
+  return found == std::end(kExamples) ? Words{"info", std::string(name)} : *found;
 }
 
 uint64_t embedded_bytes(std::string_view name) {

@@ -24,7 +24,7 @@ std::string bytes_of(const std::string& path) {
 TEST(Embedded, models_are_listed_by_info) {
   const ProgramRun run = run_program({"info"});
   ASSERT_EQ(run.code, 0) << run.errors;
-  for (const char* name : {"numbers: ", "stories: ", "thrones: "}) {
+  for (const char* name : {"numbers: ", "repeats: ", "stories: ", "thrones: "}) {
     EXPECT_NE(run.output.find(name), std::string::npos) << run.output;
   }
   const ProgramRun json = run_program({"info", "--json"});
@@ -101,6 +101,13 @@ TEST(Embedded, stories_goes_on_with_a_story) {
   EXPECT_NE(run.output.find("Now Anna has"), std::string::npos) << run.output;
 }
 
+TEST(Embedded, repeats_goes_on_with_words_that_were_there_before) {
+  const ProgramRun run = run_program(
+      {"generate", "repeats", "--prompt", "ka lo mi tu se ka lo", "--max-new-tokens", "8"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  EXPECT_EQ(run.output, " mi tu se ka lo mi tu se\n");
+}
+
 TEST(Embedded, a_name_that_is_neither_folder_nor_model_names_those_there_are) {
   const ProgramRun run = run_program({"info", "thornes"});
   EXPECT_EQ(run.code, 3);
@@ -151,6 +158,24 @@ TEST(Embedded, thrones_is_what_its_training_command_gives) {
     GTEST_SKIP() << "weights were trained with AVX-512, which this machine or this build has not";
   EXPECT_EQ(bytes_of(out + "/model.safetensors"),
             bytes_of(source_path("thrones/model.safetensors")));
+}
+
+// By the command that is kept beside it, from the lines that the example writes.
+TEST(LongEmbedded, repeats_is_what_its_training_command_gives) {
+  const std::string program = program_path();
+  const std::string examples = program.substr(0, program.rfind("/apps/")) + "/examples";
+  if (!base::exists(base::real_files(), examples + "/example_write_repeats"))
+    GTEST_SKIP() << "the examples are not built";
+  const TemporaryFolder folder;
+  const std::string command = "sh '" + source_path("train") + "' '" + program + "' '" + examples +
+                              "' '" + folder.path() + "' repeats >/dev/null 2>&1";
+  ASSERT_EQ(std::system(command.c_str()), 0) << command;
+  for (const char* file : {"config.json", "tokenizer.json", "tokenizer_config.json"})
+    EXPECT_EQ(bytes_of(folder / "repeats/" + file), bytes_of(source_path("repeats/") + file));
+  if (!is_built_with_tests() || kernels::simd_target() != "avx512")
+    GTEST_SKIP() << "weights were trained with AVX-512, which this machine or this build has not";
+  EXPECT_TRUE(bytes_of(folder / "repeats/model.safetensors") ==
+              bytes_of(source_path("repeats/model.safetensors")));
 }
 
 }  // namespace

@@ -173,6 +173,33 @@ TEST_F(Heads, are_patched_with_the_keys_that_are_promised) {
             "corrupt_into_clean");
 }
 
+// Of a model without a tokenizer: rows of ids, what is right there, and pairs of positions.
+TEST_F(Heads, are_measured_on_arrays_of_ids) {
+  const std::string ids = folder_.put("ids.csv", "5,9,12,5,9\n7,8,30,7,8\n");
+  const std::string targets = folder_.put("targets.csv", "-1,-1,-1,9,12\n-1,-1,-1,8,30\n");
+  const Words given = {"--ids", ids, "--targets", targets};
+  const Json ablated = json_of(Words{"heads", "ablate", "repeats"} + given);
+  EXPECT_NE(ablated.find("heads")->array()->front().find("exact_match"), nullptr);
+  const Json forward = json_of(Words{"forward", "repeats"} + given);
+  EXPECT_NEAR(*ablated.find("loss")->number(), *forward.find("loss")->number(), 1e-5);
+  EXPECT_EQ(json_of(Words{"heads", "score", "repeats"} + given).find("examples")->integer(), 2);
+  const std::string pairs = folder_.put("pairs.csv", "0,3,1\n1,4,2\n");
+  const Words find = {"heads", "find", "repeats", "--ids", ids, "--pairs", pairs};
+  EXPECT_EQ(json_of(find).find("pairs")->integer(), 2);
+  const auto wrong = [&](const Words& more, int code, const std::string& part) {
+    SCOPED_TRACE(part);
+    expect_one_line(run_program(Words{"heads", "ablate", "repeats"} + more), code, part);
+  };
+  wrong({"--ids", ids, "--data", pairs_}, 2, "--data: has no meaning");
+  wrong({"--ids", ids, "--task", "copy"}, 2, "--task: has no meaning");
+  wrong({"--targets", ids}, 2, "--targets: needs --ids");
+  wrong({"--ids", pairs_}, 2, "--ids");
+  wrong({"--ids", folder_.put("far.csv", "5,900\n")}, 3, "900");
+  wrong({"--ids", ids, "--targets", targets, "--svg", targets}, 2, "--targets");
+  expect_one_line(run_program(find + Words{"--from", "ka", "--to", "lo"}), 2, "--from");
+  expect_one_line(run_program({"heads", "find", "repeats", "--ids", ids}), 2, "--from: is missing");
+}
+
 // Every experiment once, with the words that it needs.
 std::vector<Words> experiments(const std::string& data) {
   return {{"heads", "score", "thrones", "--data", data},

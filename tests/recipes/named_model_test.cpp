@@ -1,6 +1,7 @@
 // Models by name, those that come along, their tokenizers, and heads switched off by name.
 #include <filesystem>
 
+#include "tests/places.h"
 #include "tests/recipes/support.h"
 
 namespace headlight::recipes {
@@ -8,16 +9,40 @@ namespace {
 
 class ANamedModel : public testing::Test {
  protected:
+  std::string bytes_of(const std::string& path) {
+    return base::read_all(*base::open_input(files_, path), uint64_t{1} << 30);
+  }
+
   FilesWithEmbedded files_;
   base::ThreadPool threads_{1};
 };
 
 TEST_F(ANamedModel, comes_along_without_any_file) {
-  EXPECT_EQ(embedded_models(), (std::vector<std::string>{"numbers", "stories", "thrones"}));
+  EXPECT_EQ(embedded_models(),
+            (std::vector<std::string>{"numbers", "repeats", "stories", "thrones"}));
   for (const std::string& name : embedded_models()) {
     const LoadedModel loaded = load_named_model(files_, name);
     EXPECT_EQ(loaded.folder, "embedded:" + name);
     EXPECT_EQ(need_tokenizer(files_, loaded).size(), loaded.model->source_vocab_size()) << name;
+  }
+}
+
+TEST_F(ANamedModel, that_comes_along_is_its_files_byte_for_byte) {
+  const std::string sources = tests::source_folder() + "/headlight/recipes/embedded/";
+  for (const std::string& name : embedded_models()) {
+    std::vector<std::string> inside, outside;
+    ASSERT_EQ(files_.list("embedded:" + name, inside), 0);
+    ASSERT_EQ(files_.list(sources + name, outside), 0);
+    std::ranges::sort(inside);
+    std::ranges::sort(outside);
+    EXPECT_EQ(inside, outside) << name;
+    uint64_t bytes = 0;
+    for (const std::string& file : inside) {
+      const std::string there = bytes_of("embedded:" + name + "/" + file);
+      EXPECT_TRUE(there == bytes_of(sources + name + "/" + file)) << name << "/" << file;
+      bytes += there.size();
+    }
+    EXPECT_EQ(embedded_bytes(name), bytes);
   }
 }
 
@@ -33,7 +58,7 @@ TEST_F(ANamedModel, that_is_nowhere_is_refused_with_those_there_are) {
   expect_refused(
       ErrorKind::bad_input, [&] { load_named_model(files_, "thornes"); },
       "model (thornes): there is no such file or folder; models that come with the program "
-      "are numbers, stories, thrones");
+      "are numbers, repeats, stories, thrones");
 }
 
 // Who trains a model and mistypes its folder means that one.
@@ -44,7 +69,7 @@ TEST_F(ANamedModel, that_is_nowhere_is_told_of_a_model_folder_with_almost_its_na
   models::save_model(files_, folder / "shakespeare", *load_named_model(files_, "thrones").model);
   expect_refused(
       ErrorKind::bad_input, [&] { load_named_model(files_, folder / "shakespear"); },
-      "are numbers, stories, thrones; the nearest is " + folder / "shakespeare");
+      "are numbers, repeats, stories, thrones; the nearest is " + folder / "shakespeare");
   const std::string other = refusal_of([&] { load_named_model(files_, folder / "en-tr"); }).text;
   EXPECT_EQ(other.find("nearest"), std::string::npos) << other;
 }
