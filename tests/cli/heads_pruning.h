@@ -70,6 +70,9 @@ class HeadsPruning : public testing::Test {
     return io::parse_json(run(words + Words{"--json"}).output, "output");
   }
   static std::string out_of(const Words& words) { return *(std::ranges::find(words, "--out") + 1); }
+  static std::string text_of(const std::string& path) {
+    return base::read_all(*base::open_input(base::real_files(), path), 1 << 20);
+  }
   Words files_in_folder() const {
     Words names;
     for (const auto& entry : std::filesystem::directory_iterator(folder_ / "."))

@@ -32,10 +32,6 @@ std::set<std::string> head_names_in(const Json& list) {
 
 uint64_t file_bytes(const std::string& path) { return std::filesystem::file_size(path); }
 
-std::string text_of_file(const std::string& path) {
-  return base::read_all(*base::open_input(base::real_files(), path), 1 << 20);
-}
-
 TEST_F(HeadsPruning, gates_leave_a_folder_without_the_heads_whose_gates_closed) {
   const Words words = {"heads", "gates",   "thrones", "--data", pairs_,           "--penalty",
                        "2",     "--steps", "60",      "--out",  folder_ / "gated"};
@@ -55,6 +51,8 @@ TEST_F(HeadsPruning, gates_leave_a_folder_without_the_heads_whose_gates_closed) 
   const Json scored =
       json_of({"heads", "score", folder_ / "gated", "--data", pairs_, "--examples", "4"});
   EXPECT_EQ(head_names_in(*scored.find("heads")), open);
+  EXPECT_FALSE(*json.find("trained_weights")->boolean());
+  EXPECT_TRUE(*json_of(gates({"--train-weights"})).find("trained_weights")->boolean());
 }
 
 TEST_F(HeadsPruning, every_method_keeps_the_asked_share_in_a_smaller_folder) {
@@ -76,7 +74,7 @@ TEST_F(HeadsPruning, every_method_keeps_the_asked_share_in_a_smaller_folder) {
               *json.find("parameters")->find("before")->integer());
     EXPECT_LT(*json.find("bytes")->find("after")->integer(),
               *json.find("bytes")->find("before")->integer());
-    const Json config = io::parse_json(text_of_file(out + "/config.json"), "config");
+    const Json config = io::parse_json(text_of(out + "/config.json"), "config");
     ASSERT_NE(config.find("headlight_heads"), nullptr);
     for (const auto& [place, left] : *config.find("headlight_heads")->object()) {
       for (const Json& head : *left.array())
@@ -118,8 +116,8 @@ TEST_F(HeadsPruning, the_same_shape_gives_the_same_numbers_without_new_entries) 
   const Json json =
       json_of({"heads", "prune", "thrones", "--heads-off", heads, "--same-shape", "--out", same});
   EXPECT_EQ(*json.find("same_shape")->boolean(), true);
-  EXPECT_EQ(text_of_file(same + "/config.json").find("headlight"),
-            text_of_file(same + "/config.json").find("headlight-seq2seq"));
+  EXPECT_EQ(text_of(same + "/config.json").find("headlight"),
+            text_of(same + "/config.json").find("headlight-seq2seq"));
   EXPECT_GT(file_bytes(same + "/model.safetensors"), file_bytes(small + "/model.safetensors"));
   const auto ids = tensor::Tensor::of({1, 4}, std::vector<int64_t>{5, 6, 7, 8});
   io::write_array(base::real_files(), folder_ / "ids.npy", ids);
@@ -232,7 +230,7 @@ TEST_F(HeadsPruning, results_are_the_same_for_any_number_of_threads) {
     gated.insert(run(gates() + how).output);
     pruned.insert(run(small + how).output);
     curves.insert(run(curve() + how).output);
-    weights.insert(text_of_file(out_of(small) + "/model.safetensors"));
+    weights.insert(text_of(out_of(small) + "/model.safetensors"));
   }
   EXPECT_EQ(gated.size(), 1U);
   EXPECT_EQ(pruned.size(), 1U);

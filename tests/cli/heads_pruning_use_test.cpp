@@ -8,6 +8,7 @@
 #include "headlight/text/text.h"
 #include "tests/cli/heads_pruning.h"
 #include "tests/cli/model_folders.h"
+#include "tests/cli/terminal.h"
 #include "tests/models/support.h"
 
 namespace headlight::test {
@@ -93,6 +94,40 @@ TEST_F(HeadsPruningUse, an_interrupted_removal_leaves_nothing) {
     EXPECT_EQ(interrupted.output, "");
     EXPECT_EQ(files_in_folder(), before);
   }
+}
+
+TEST_F(HeadsPruningUse, long_work_tells_how_far_it_is) {
+  const std::vector<std::pair<Words, std::string>> works = {
+      {{"gates", "numbers", "--task", "numbers", "--penalty", "0.01", "--steps", "3000", "--out",
+        folder_ / "x"},
+       "Gates learn"},
+      {{"prune", "numbers", "--keep", "0.5", "--by", "ablation", "--examples", "2000", "--out",
+        folder_ / "x"},
+       "Pruning heads"},
+      {{"curve", "numbers", "--task", "numbers", "--out", folder_ / "c"}, "Removing heads"},
+      {{"bench", "numbers", "numbers", "--seconds", "5"}, "Measuring the speed"}};
+  for (const auto& [words, what] : works) {
+    SCOPED_TRACE(what);
+    Terminal terminal(Words{"heads"} + words + Words{"--lang", "en"});
+    EXPECT_TRUE(terminal.wait_for(what));
+    EXPECT_TRUE(terminal.wait_for("left")) << "and how long it will take";
+    terminal.type("\x03");
+    EXPECT_EQ(terminal.finish(), 130);
+    EXPECT_EQ(terminal.screen().broken_lines(), Words{});
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "c/experiment.json"));
+}
+
+TEST_F(HeadsPruningUse, files_of_both_models_are_not_written_over) {
+  const Words words = bench();
+  const std::string config = half_ + "/config.json";
+  const std::string before = text_of(config);
+  expect_one_line(run_program(words + Words{"--svg", config}), 2, "is the file of PRUNED");
+  expect_one_line(run_program({"heads", "bench", half_, "thrones", "--html", config}), 2,
+                  "is the file of FULL");
+  expect_one_line(run_program(prune({"--svg", pairs_})), 2, "is the file of --data");
+  EXPECT_EQ(text_of(config), before);
 }
 
 TEST_F(HeadsPruningUse, wrong_use_is_told_in_one_line) {
