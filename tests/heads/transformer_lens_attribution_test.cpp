@@ -41,13 +41,13 @@ class TransformerLensAttribution : public testing::Test {
   }
 
   // Its answers; null where it does not have the package.
-  io::Json answers(const std::vector<LensQuestion>& questions) {
+  io::Json answers(const std::string& model, const std::vector<LensQuestion>& questions) {
     const std::string asked =
         folder_.put("questions.json", io::json_text(questions_json(questions)));
     const std::string command = "'" + python_ + "' '" + tests::source_folder() +
                                 "/tests/heads/transformer_lens_attribution.py' '" +
-                                tests::source_folder() + "/headlight/recipes/embedded/stories' '" +
-                                asked + "' '" + folder_ / "answers.json" + "' > '" +
+                                tests::source_folder() + "/headlight/recipes/embedded/" + model +
+                                "' '" + asked + "' '" + folder_ / "answers.json" + "' > '" +
                                 folder_ / "said" + "' 2>&1";
     const int status = std::system(command.c_str());
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77) return {};
@@ -73,24 +73,38 @@ class TransformerLensAttribution : public testing::Test {
   base::ThreadPool threads_{2};
 };
 
-TEST_F(TransformerLensAttribution, is_the_same_and_so_is_the_logit_lens) {
+// One model with its output layer tied to the embeddings, one without.
+struct LensSubject {
+  const char* model;
+  std::vector<const char*> texts;
+};
+const LensSubject kLensSubjects[] = {
+    {"stories",
+     {"Anna has three apples. She gives", "Tom", "Once upon a time there was a",
+      "Anna has two apples. Anna has two"}},
+    {"repeats", {"ka lo mi tu se ka lo", "ba", "ra lo ka mi tu se vo ka", "du du du du bo"}}};
+
+class TransformerLensOfModels : public TransformerLensAttribution,
+                                public testing::WithParamInterface<LensSubject> {};
+
+TEST_P(TransformerLensOfModels, is_the_same_and_so_is_the_logit_lens) {
   recipes::FilesWithEmbedded files;
-  const recipes::LoadedModel loaded = recipes::load_named_model(files, "stories");
+  const recipes::LoadedModel loaded = recipes::load_named_model(files, GetParam().model);
   const text::Tokenizer tokenizer = recipes::need_tokenizer(files, loaded);
+  const auto words = static_cast<uint64_t>(loaded.model->vocab_size());
   std::vector<LensQuestion> questions;
   const base::Random random(11);
-  for (const char* text : {"Anna has three apples. She gives", "Tom",
-                           "Once upon a time there was a", "Anna has two apples. Anna has two"}) {
+  for (const char* text : GetParam().texts) {
     for (uint64_t i = 0; i < 5; ++i) {
       LensQuestion question{.ids = tokenizer.encode(text), .metric = {}};
       const auto draw = questions.size() * 3;
       question.metric.position = static_cast<int64_t>(random.below(draw, question.ids.size()));
-      question.metric.word = static_cast<int64_t>(random.below(draw + 1, 468));
-      question.metric.against = static_cast<int64_t>(random.below(draw + 2, 468));
+      question.metric.word = static_cast<int64_t>(random.below(draw + 1, words));
+      question.metric.against = static_cast<int64_t>(random.below(draw + 2, words));
       questions.push_back(question);
     }
   }
-  const io::Json all = answers(questions);
+  const io::Json all = answers(GetParam().model, questions);
   if (all.is_null()) GTEST_SKIP() << python_ << " does not have transformer-lens";
   ASSERT_EQ(all.array()->size(), questions.size());
   for (size_t i = 0; i < questions.size(); ++i) {
@@ -107,7 +121,8 @@ TEST_F(TransformerLensAttribution, is_the_same_and_so_is_the_logit_lens) {
       ASSERT_TRUE(parts.contains(name)) << name;
       EXPECT_NEAR(parts.at(name), *value.number(), kTolerance) << name;
     }
-    const LogitLens lens = logit_lens(threads_, *loaded.model, batch, question.metric, 468);
+    const LogitLens lens =
+        logit_lens(threads_, *loaded.model, batch, question.metric, loaded.model->vocab_size());
     ASSERT_EQ(lens.layers.size(), answer.find("lens")->array()->size());
     for (size_t layer = 0; layer < lens.layers.size(); ++layer) {
       const io::Json::Array& logits = *answer.find("lens")->array()->at(layer).array();
@@ -119,6 +134,9 @@ TEST_F(TransformerLensAttribution, is_the_same_and_so_is_the_logit_lens) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Embedded, TransformerLensOfModels, testing::ValuesIn(kLensSubjects),
+                         [](const auto& tested) { return std::string(tested.param.model); });
 
 }  // namespace
 }  // namespace headlight::heads
