@@ -354,13 +354,18 @@ TEST_F(HeadExperiments, know_the_relation_that_a_task_is_made_of) {
       "reverse and copy");
 }
 
-void expect_carried(const FoundRelation& relation, double least_exact) {
+struct LearntAtLeast {
+  double exact_match;
+  double weight;
+};
+
+void expect_carried(const FoundRelation& relation, const LearntAtLeast& least) {
   const heads::FoundHeads& found = relation.found;
-  EXPECT_GT(*found.baseline.metric, least_exact) << "it has learnt the task";
+  EXPECT_GT(*found.baseline.metric, least.exact_match) << "it has learnt the task";
   ASSERT_FALSE(found.together.empty());
   for (const std::string& head : found.together)
     EXPECT_NE(head.find(".cross."), std::string::npos) << head;
-  EXPECT_GT(*found.heads[0].weight, 0.5);
+  EXPECT_GT(*found.heads[0].weight, least.weight);
   EXPECT_LT(found.heads[0].high, 0.5 * *found.heads[0].weight);
   EXPECT_LT(*found.together_measured.metric, 0.1 * *found.baseline.metric)
       << "without them the task is broken";
@@ -384,13 +389,14 @@ TEST_F(HeadExperiments, find_the_heads_that_reverse) {
                                        {"warmup_iters", "50"}})});
   const LoadedModel loaded = load_named_model(files_, folder_ / "reverse");
   const RelationRequest request{.data = {.task = "reverse", .examples = 64}};
-  expect_carried(find_model_heads(threads_, files_, loaded, request), 0.6);
+  const FoundRelation found = find_model_heads(threads_, files_, loaded, request);
+  expect_carried(found, {.exact_match = 0.3, .weight = 0.25});
   // The other way round, from the first to the first, is nobody's.
   RelationExamples copied = make_relation(threads_, files_, loaded, request);
   for (heads::PositionPair& pair : copied.relation.cross) pair.key = pair.query;
   const heads::FoundHeads other =
       heads::find_heads(threads_, *loaded.model, copied.examples, copied.relation);
-  EXPECT_LT(*other.heads[0].weight, 0.2);
+  EXPECT_LT(*other.heads[0].weight, 0.5 * *found.found.heads[0].weight);
 }
 
 using LongHeadExperiments = HeadExperiments;
@@ -407,7 +413,8 @@ TEST_F(LongHeadExperiments, find_the_heads_that_reverse) {
                                        {"eval_interval", "1000"},
                                        {"learning_rate", "2e-3"}})});
   const LoadedModel loaded = load_named_model(files_, folder_ / "reverse");
-  expect_carried(find_model_heads(threads_, files_, loaded, {.data = {.examples = 64}}), 0.9);
+  expect_carried(find_model_heads(threads_, files_, loaded, {.data = {.examples = 64}}),
+                 {.exact_match = 0.9, .weight = 0.5});
 }
 
 }  // namespace
