@@ -72,7 +72,7 @@ ModelGatesResult interrupted_gates() {
 bool needs_data(base::FileSystem& files, const LoadedModel& loaded, const PruneRequest& request) {
   const bool is_chosen = request.heads_off.empty() && request.by != heads::PruneMethod::random;
   if (is_chosen || request.finetune > 0) return true;
-  return !request.data.data.empty() || !request.data.task.empty() ||
+  return !request.data.data.empty() || !request.data.ids.empty() || !request.data.task.empty() ||
          !generated_task_of(files, loaded.folder).empty();
 }
 

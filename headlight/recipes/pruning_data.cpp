@@ -48,6 +48,31 @@ class HiddenWordsTask : public train::Task {
   uint64_t rows_ = 1;
 };
 
+// Rows of the same length, drawn for each batch.
+class DrawnRowsTask : public train::Task {
+ public:
+  DrawnRowsTask(std::vector<Batch> rows, uint64_t seed) : rows_(std::move(rows)), seed_(seed) {
+    count_ =
+        static_cast<uint64_t>(std::max<int64_t>(1, kTrainingTokens / rows_.front().ids.size(1)));
+  }
+
+  Batch batch(int64_t number) override {
+    const base::Random random(base::mix(base::mix(seed_, static_cast<uint64_t>(number)),
+                                        base::name_key("rows of a batch")));
+    std::vector<Batch> rows;
+    for (uint64_t i = 0; i < count_; ++i)
+      rows.push_back(rows_[static_cast<size_t>(random.below(i, rows_.size()))]);
+    return heads::joined(rows);
+  }
+  int64_t validation_batches() const override { return 0; }
+  Batch validation_batch(int64_t /*index*/) const override { return {}; }
+
+ private:
+  std::vector<Batch> rows_;
+  uint64_t seed_;
+  uint64_t count_ = 1;
+};
+
 class PruningDataMaker {
  public:
   PruningDataMaker(base::FileSystem& files, const LoadedModel& loaded,
@@ -59,7 +84,9 @@ class PruningDataMaker {
 
   PruningData make() {
     PruningData made{.task = examples_task(files_, loaded_, request_)};
-    if (made.task == "lm") {
+    if (!request_.ids.empty()) {
+      of_ids(made);
+    } else if (made.task == "lm") {
       of_text(made);
     } else if (made.task == "mlm") {
       of_hidden_words(made);
@@ -116,6 +143,30 @@ class PruningDataMaker {
     made.training = train::lm_task(data::TrainingWindows(tokens, window, request_.data),
                                    data::ValidationWindows(std::move(measured), longest_, last),
                                    std::max<int64_t>(1, kTrainingTokens / window), request_.seed);
+  }
+
+  void of_ids(PruningData& made) const {
+    std::vector<Batch> training;
+    std::vector<Batch> measured;
+    int64_t number = 0;
+    for (Batch& row : id_examples(files_, loaded_, request_))
+      (++number % kMeasuredLines == 0 ? measured : training).push_back(std::move(row));
+    if (measured.empty()) {
+      base::refuse("ids", request_.ids,
+                   "has " + std::to_string(number) + " rows, " + std::to_string(kMeasuredLines) +
+                       " are needed: every 20th is measured on");
+    }
+    made.chosen_by = drawn_rows(training);
+    made.measured_on = drawn_rows(measured);
+    if (!request_.targets.empty()) made.metric = heads::exact_match_metric();
+    made.training = std::make_unique<DrawnRowsTask>(std::move(training), request_.seed);
+  }
+
+  heads::Examples drawn_rows(const std::vector<Batch>& all) const {
+    std::vector<Batch> rows;
+    for (const int64_t i : drawn(static_cast<int64_t>(all.size())))
+      rows.push_back(all[static_cast<size_t>(i)]);
+    return sorted_batches(std::move(rows));
   }
 
   void of_hidden_words(PruningData& made) const {

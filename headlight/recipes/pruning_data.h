@@ -12,9 +12,9 @@
 namespace headlight::recipes {
 
 // Data are cut as training cuts them: of a text the last tenth of the letters is measured on, of
-// pairs, and of lines with hidden words, every 20th; the rest is what heads are chosen by and
-// models trained on. Generated tasks train and choose on cases of training and measure on held-out
-// ones.
+// pairs, of rows of ids, and of lines with hidden words, every 20th; the rest is what heads are
+// chosen by and models trained on. Generated tasks train and choose on cases of training and
+// measure on held-out ones.
 struct PruningData {
   std::string task;
   heads::Examples chosen_by = {};

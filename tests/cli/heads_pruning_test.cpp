@@ -8,6 +8,7 @@
 
 #include "tests/cli/arrays.h"
 #include "tests/cli/browser.h"
+#include "tests/cli/model_folders.h"
 #include "tests/cli/terminal.h"
 
 namespace headlight::test {
@@ -107,6 +108,28 @@ TEST_F(HeadsPruning, named_heads_need_no_data) {
       run({"heads", "prune", "thrones", "--heads-off", "decoder.0.cross.1", "--out", new_folder()})
           .output;
   EXPECT_NE(told.find("Nothing was measured"), std::string::npos) << told;
+}
+
+TEST_F(HeadsPruning, models_without_a_tokenizer_are_measured_on_ids) {
+  std::vector<int64_t> numbers(40 * 6);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i * i % 7);
+  const std::string ids = folder_ / "ids.npy";
+  io::write_array(base::real_files(), ids, tensor::Tensor::of({40, 6}, numbers));
+  const std::string model = model_folders().bare_gpt();
+  const Words of_ids = {"--ids", ids, "--targets", ids};
+  const Json json = json_of(Words{"heads", "prune", model, "--keep", "0.5", "--finetune", "2",
+                                  "--html", folder_ / "page.html", "--out", new_folder()} +
+                            of_ids);
+  EXPECT_NE(json.find("finetuned")->find("exact_match"), nullptr);
+  json_of(
+      Words{"heads", "gates", model, "--penalty", "0.001", "--steps", "3", "--out", new_folder()} +
+      of_ids);
+  const Json curves = json_of(Words{"heads", "curve", model, "--shares", "0,1", "--methods",
+                                    "gradient", "--finetune", "1"} +
+                              of_ids);
+  EXPECT_EQ(*curves.find("metric")->text(), "exact_match");
+  expect_one_line(run_program(Words{"heads", "curve", model, "--data", pairs_} + of_ids), 2,
+                  "the examples are those of --ids");
 }
 
 TEST_F(HeadsPruning, the_same_shape_gives_the_same_numbers_without_new_entries) {

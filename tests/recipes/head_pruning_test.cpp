@@ -277,6 +277,35 @@ TEST_F(HeadPruning, of_pairs_measures_on_every_twentieth) {
   EXPECT_LE(result.finetuned->loss, result.pruned->loss);
 }
 
+TEST_F(HeadPruning, of_ids_measures_on_every_twentieth_row) {
+  const LoadedModel gpt = stories();
+  std::vector<int64_t> numbers;
+  for (int64_t row = 0; row < 60; ++row) {
+    for (int64_t i = 0; i < 10; ++i) numbers.push_back(5 + (i * i + row % 3) % 40);
+  }
+  const tensor::Tensor ids = tensor::Tensor::of({60, 10}, numbers);
+  io::write_array(files_, folder_ / "ids.npy", ids);
+  ExamplesRequest request{.ids = folder_ / "ids.npy"};
+  const PruningData data = make_pruning_data(files_, gpt, request);
+  EXPECT_EQ(heads::example_count(data.chosen_by), 57);
+  EXPECT_EQ(heads::example_count(data.measured_on), 3);
+  EXPECT_FALSE(data.metric);
+  EXPECT_TRUE(same_bits(data.measured_on.at(0).ids.slice(0, 1, 1).contiguous(),
+                        ids.slice(0, 39, 1).contiguous()));
+  EXPECT_TRUE(same_bits(data.training->batch(3).ids, data.training->batch(3).ids));
+  EXPECT_FALSE(same_bits(data.training->batch(0).ids, data.training->batch(1).ids));
+  EXPECT_EQ(data.training->batch(0).ids.size(0), 102) << "of 10 tokens each";
+  const heads::PruneResult result =
+      prune_model_heads(threads_, files_, gpt, {.data = request, .keep = 0.5, .finetune = 10});
+  EXPECT_LT(result.finetuned->loss, result.pruned->loss - 0.5);
+  request.targets = folder_ / "ids.npy";
+  EXPECT_EQ(make_pruning_data(files_, gpt, request).metric->name, "exact_match");
+  io::write_array(files_, folder_ / "few.npy", ids.slice(0, 0, 19).contiguous());
+  expect_refused(
+      ErrorKind::bad_input, [&] { make_pruning_data(files_, gpt, {.ids = folder_ / "few.npy"}); },
+      "has 19 rows, 20 are needed");
+}
+
 TEST_F(HeadPruning, curves_go_on_from_parts_that_are_known) {
   const LoadedModel loaded = numbers();
   CurveRequest request{.data = {.examples = 8}, .finetune = 2};

@@ -112,12 +112,14 @@ constexpr std::array<Option, 3> kBenchOwnOptions = {{
     {"seconds", "X", "for each of them, at least five runs (default: 1)"},
 }};
 
-constexpr auto kGatesOptions =
-    joined_options(kGatesOwnOptions, kModelFolderOptions, kExampleOptions, kDocumentOptions);
-constexpr auto kPruneOptions = joined_options(
-    kPruneOwnOptions, kFineTuneOptions, kModelFolderOptions, kExampleOptions, kDocumentOptions);
-constexpr auto kCurveOptions = joined_options(kCurveOwnOptions, kFineTuneOptions, kExampleOptions,
-                                              kDocumentOptions, kFolderOptions, kResumeOptions);
+constexpr auto kGatesOptions = joined_options(kGatesOwnOptions, kModelFolderOptions,
+                                              kExampleOptions, kIdOptions, kDocumentOptions);
+constexpr auto kPruneOptions =
+    joined_options(kPruneOwnOptions, kFineTuneOptions, kModelFolderOptions, kExampleOptions,
+                   kIdOptions, kDocumentOptions);
+constexpr auto kCurveOptions =
+    joined_options(kCurveOwnOptions, kFineTuneOptions, kExampleOptions, kIdOptions,
+                   kDocumentOptions, kFolderOptions, kResumeOptions);
 constexpr auto kBenchOptions = joined_options(kBenchOwnOptions, kDocumentOptions, kFolderOptions);
 
 constexpr std::string_view kPruneMethodNames[] = {"gradient", "ablation", "entropy", "gates",
@@ -205,7 +207,7 @@ void run_gates(Session& session) {
       .steps = arguments.integer("steps", {1, kMostSteps}).value_or(0),
       .trains_weights = arguments.has("train-weights"),
       .out = arguments.text("out").value_or("")};
-  ExperimentDocuments documents(session, {"data"}, OutFolder::model);
+  ExperimentDocuments documents(session, {"data", "ids", "targets"}, OutFolder::model);
   const recipes::LoadedModel loaded = load_model(session);
   base::ThreadPool threads(session.threads);
   const auto work = [&] {
@@ -258,7 +260,7 @@ void run_prune(Session& session) {
   Arguments& arguments = session.arguments;
   const recipes::PruneRequest request = read_prune(session);
   const std::vector<heads::HeadName> named = head_names(arguments, "heads-off");
-  ExperimentDocuments documents(session, {"data"}, OutFolder::model);
+  ExperimentDocuments documents(session, {"data", "ids", "targets"}, OutFolder::model);
   const recipes::LoadedModel loaded = load_model(session);
   for (const heads::HeadName& head : named)
     heads::find_head(*loaded.model, head, arguments.source("heads-off"));
@@ -301,7 +303,7 @@ recipes::CurveRequest read_curve(Session& session) {
 
 void run_curve(Session& session) {
   recipes::CurveRequest request = read_curve(session);
-  ExperimentDocuments documents(session, {"data"}, OutFolder::resumed);
+  ExperimentDocuments documents(session, {"data", "ids", "targets"}, OutFolder::resumed);
   const recipes::LoadedModel loaded = load_model(session);
   base::ThreadPool threads(session.threads);
   SavedWork saved(documents);
