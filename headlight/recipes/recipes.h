@@ -27,6 +27,7 @@
 #include "headlight/recipes/head_pruning.h"
 #include "headlight/recipes/id_arrays.h"
 #include "headlight/recipes/kept_results.h"
+#include "headlight/recipes/little_stories.h"
 #include "headlight/recipes/logit_questions.h"
 #include "headlight/recipes/model_copy.h"
 #include "headlight/recipes/model_information.h"
