@@ -44,7 +44,7 @@ std::string cut_to(const std::string& text, int64_t width);
 std::string bold(const TextStyle& style, const std::string& text);
 
 // Columns of one width each, two blanks between them, lines ended; the first line is the heading.
-// Cells are made visible.
+// Cells are made visible. Where there is no room for that, table_of_numbers.
 std::string table_text(std::vector<std::vector<std::string>> lines, int64_t width);
 // A name and numbers in each line, the numbers set right; the first line is the heading. A name
 // that has no room beside its numbers stands above them; where the numbers alone are too wide, each

@@ -63,6 +63,8 @@ std::string table_text(std::vector<std::vector<std::string>> lines, int64_t widt
     for (std::string& cell : line) cell = visible(cell);
   }
   const std::vector<int64_t> widths = column_widths(lines);
+  const int64_t needed = columns_of_numbers(widths, 2) + 2 + (widths.empty() ? 0 : widths.front());
+  if (needed > width && lines.size() > 1) return table_of_numbers(lines, width);
   std::string text;
   for (const std::vector<std::string>& line : lines) {
     std::string shown;

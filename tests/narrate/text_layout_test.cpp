@@ -42,9 +42,23 @@ TEST(TextLayout, counts_columns_of_wide_letters) {
   EXPECT_EQ(visible("a\n\t\x1b"), "a⏎→\\x1b");
 }
 
-TEST(TextLayout, aligns_tables_and_cuts_them_at_the_width) {
+TEST(TextLayout, aligns_tables_and_cuts_no_number_off_where_they_are_too_wide) {
   EXPECT_EQ(table_text({{"Word", "Id"}, {"a", "12"}}, 80), "  Word  Id\n  a     12\n");
   EXPECT_LE(widest(table_text({{"Word", "a rather long text"}}, 12)), 12);
+  const std::vector<std::vector<std::string>> lines = {{"Head", "Loss", "Change"},
+                                                       {"decoder.0.self.0", "1.2345", "0.6789"}};
+  EXPECT_EQ(table_text(lines, 34),
+            "  Head              Loss    Change\n"
+            "  decoder.0.self.0  1.2345  0.6789\n");
+  EXPECT_EQ(table_text(lines, 33),
+            "Head                Loss  Change\n"
+            "decoder.0.self.0  1.2345  0.6789\n");
+  for (int64_t width = 12; width <= 40; ++width) {
+    const std::string table = table_text(lines, width);
+    EXPECT_LE(widest(table), width) << table;
+    EXPECT_NE(table.find("1.2345"), std::string::npos) << table;
+    EXPECT_NE(table.find("0.6789"), std::string::npos) << table;
+  }
 }
 
 std::string without_blanks(std::string text) {
