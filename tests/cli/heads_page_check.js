@@ -6,8 +6,8 @@ function press(key) { (document.activeElement ?? document.body).dispatchEvent(ne
 
 // The page opens with a head: the one with the largest first score.
 if (rowsOfHeads.size > 0) {
-  const sizes = [...rowsOfHeads.values()].map((row) => Math.abs(row[scores[0].at] ?? 0));
-  expect(Math.abs(rowsOfHeads.get(state.head)?.[scores[0].at] ?? -1) === Math.max(...sizes), `${state.head} does not stand out`);
+  const sizes = [...rowsOfHeads.values()].map((row) => Math.abs(row[openingScore] ?? 0));
+  expect(Math.abs(rowsOfHeads.get(state.head)?.[openingScore] ?? -1) === Math.max(...sizes), `${state.head} does not stand out`);
   expect(document.querySelector("#head h3")?.textContent === state.head, "no head is shown at the beginning");
 }
 
@@ -39,7 +39,7 @@ function checkMap() {
     const column = scores.find((one) => one.name === name);
     for (const cell of document.querySelectorAll("#map td[data-head]")) {
       const value = rowsOfHeads.get(cell.dataset.head)[column.at];
-      expect(cell.textContent === String(cellText(value, column)), `${cell.dataset.head} shows ${cell.textContent} for ${value}`);
+      expect(cell.textContent === String(cellText(value, column, column.brief)), `${cell.dataset.head} shows ${cell.textContent} for ${value}`);
       expect((value ?? 0) < 0 === cell.classList.contains("minus"), `the sign of ${cell.dataset.head} is not shown`);
     }
   }

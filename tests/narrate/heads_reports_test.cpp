@@ -205,5 +205,50 @@ TEST(HeadsReports, leave_out_scores_that_a_head_cannot_have) {
   EXPECT_EQ(report_svg(report, Catalogue::of("en")).find(">Induction<"), std::string::npos);
 }
 
+struct WrittenPage : base::Output {
+  using base::Output::write;
+  void write(std::span<const std::byte> bytes) override {
+    text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  std::string text;
+};
+
+io::Json report_on_page(const Report& report) {
+  WrittenPage page;
+  write_report_page(page, report, "en");
+  const size_t begin = page.text.find("id=\"data\">") + 10;
+  const std::string data = page.text.substr(begin, page.text.find("</script>", begin) - begin);
+  return *io::parse_json(data, "page").find("report");
+}
+
+TEST(HeadsReports, open_with_the_map_that_is_drawn_first) {
+  const io::Json ablation = report_on_page(ablation_report(made_ablation(false), "model"));
+  EXPECT_EQ(*ablation.find("first_mapped")->text(), "change");
+  const io::Json scores = report_on_page(score_report(made_scores(false), "model"));
+  EXPECT_EQ(*scores.find("first_mapped")->text(), "gradient");
+  // What a head would score that looks everywhere alike is the same for all of them.
+  for (const io::Json& column : *scores.find("tables")->array()->front().find("columns")->array()) {
+    EXPECT_EQ(*column.find("is_mapped")->boolean(),
+              !column.find("name")->text()->ends_with("_uniform"))
+        << *column.find("name")->text();
+  }
+}
+
+TEST(HeadsReports, draw_heads_of_a_pruned_model_under_their_own_numbers) {
+  models::Gpt whole({.block_size = 8, .vocab_size = 11, .n_layer = 2, .n_head = 4, .n_embd = 16});
+  whole.draw(3);
+  const auto pruned = heads::pruned_model(
+      whole, {{"decoder.0.self", 0}, {"decoder.0.self", 2}, {"decoder.1.self", 1}});
+  base::ThreadPool threads(2);
+  const models::Batch text{.ids = tensor::Tensor::of({1, 4}, std::vector<int64_t>{1, 2, 3, 4})};
+  const std::vector<ReportSentence> sentences = report_sentences(threads, *pruned, nullptr, {text});
+  ASSERT_EQ(sentences.size(), 1U);
+  std::vector<std::string> names;
+  for (const auto& head : sentences.front().heads) names.push_back(head.head);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"decoder.0.self.1", "decoder.0.self.3", "decoder.1.self.0",
+                                      "decoder.1.self.2", "decoder.1.self.3"}));
+}
+
 }  // namespace
 }  // namespace headlight::narrate

@@ -288,6 +288,23 @@ TEST(Report, pictures_bear_what_is_empty_or_all_alike) {
   narrate::report_text(report, {.width = 40}, Catalogue::of("en"));
 }
 
+TEST(Report, pictures_are_wide_enough_for_their_legends) {
+  const auto width = [](const std::string& legend) {
+    Report report = small_report();
+    report.pictures = {MatrixPicture{.title = in_these_words("t"),
+                                     .row_title = {},
+                                     .column_title = {},
+                                     .rows = {in_these_words("r")},
+                                     .columns = {in_these_words("c")},
+                                     .values = {-0.25},
+                                     .legend = in_these_words(legend)}};
+    const std::string svg = report_svg(report, Catalogue::of("en"));
+    return std::stod(svg.substr(svg.find("viewBox=\"0 0 ") + 13));
+  };
+  const std::string legend = "how much of it comes back";
+  EXPECT_GE(width(legend) - width(""), SvgCanvas::text_width(legend, 10) - 1);
+}
+
 TEST(Report, ticks_are_round_and_hold_all_numbers) {
   for (const auto& [low, high] : std::vector<std::pair<double, double>>{
            {0, 1}, {-0.37, 12.2}, {1e-9, 3e-9}, {5, 5}, {0, 0}, {-3, -3}, {99999, 100001}}) {

@@ -1,9 +1,9 @@
 // The page of an experiment: what came out, the map of heads with what they look at, pictures, tables.
 const experiment = data.report;
 const byHead = experiment.tables.find((table) => table.by_head);
-const scores = byHead ? byHead.columns.filter((column) => column.is_number) : [];
+const scores = byHead ? byHead.columns.filter((column) => column.is_number && column.is_mapped) : [];
 const mostRows = 2000;
-Object.assign(state, { score: scores[0]?.name, head: undefined, sentence: 0 });
+Object.assign(state, { score: (scores.find((column) => column.name === experiment.first_mapped) ?? scores[0])?.name, head: undefined, sentence: 0 });
 
 // A text with its numbers, in the chosen language.
 function said(one) {
@@ -18,20 +18,20 @@ function filledIn(value) {
   return value.share === undefined ? digits : wordsOf("language.percent", { number: digits });
 }
 
-// As many decimals for all numbers of a column as the largest needs for three digits.
-function formatOf(numbers) {
+// As many decimals for all numbers of a column as the largest needs for so many digits.
+function formatOf(numbers, digits) {
   const largest = Math.max(0, ...numbers.map(Math.abs));
   if (numbers.every(Number.isInteger) && largest < 1e7) return (x) => signed(String(Math.abs(x)), x);
-  if (largest < 1e-4 || largest >= 1e7) return (x) => signed(Math.abs(x).toExponential(2), x);
-  const places = Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(largest))));
+  if (largest < 1e-4 || largest >= 1e7) return (x) => signed(Math.abs(x).toExponential(digits - 1), x);
+  const places = Math.min(6, Math.max(0, digits - 1 - Math.floor(Math.log10(largest))));
   return (x) => decimals(Number(x.toFixed(places)), places);
 }
 const numbersAt = (table, at) => table.rows.map((row) => row[at]).filter((cell) => typeof cell === "number");
-for (const table of experiment.tables) table.columns.forEach((column, at) => { column.at = at; column.format = formatOf(numbersAt(table, at)); });
+for (const table of experiment.tables) table.columns.forEach((column, at) => { column.at = at; column.format = formatOf(numbersAt(table, at), 4); column.brief = formatOf(numbersAt(table, at), 3); });
 
-function cellText(cell, column) {
+function cellText(cell, column, format = column.format) {
   if (cell === null) return "–";
-  if (typeof cell === "number") return number(cell, column.format);
+  if (typeof cell === "number") return number(cell, format);
   return typeof cell === "string" ? cell : text(cell.key);
 }
 
@@ -48,8 +48,9 @@ function layerOrder(place) {
 function compareLists(a, b) { return a.map((one, i) => one - b[i]).find((one) => one !== 0) ?? 0; }
 const places = [...new Set([...rowsOfHeads.keys()].map((head) => placeAndNumber(head)[0]))].sort((a, b) => compareLists(layerOrder(a), layerOrder(b)));
 const headNumbers = [...new Set([...rowsOfHeads.keys()].map((head) => placeAndNumber(head)[1]))].sort((a, b) => a - b);
-// The page begins with the head that stands out by the first score.
-const outstanding = [...rowsOfHeads].reduce((best, one) => (best && Math.abs(best[1][scores[0]?.at]) >= Math.abs(one[1][scores[0]?.at]) ? best : one), undefined)?.[0];
+// The page begins with the head that stands out by the score that it begins with.
+const openingScore = scores.find((column) => column.name === state.score)?.at;
+const outstanding = [...rowsOfHeads].reduce((best, one) => (best && Math.abs(best[1][openingScore]) >= Math.abs(one[1][openingScore]) ? best : one), undefined)?.[0];
 state.head = outstanding;
 
 function headsCard() {
@@ -78,7 +79,7 @@ function drawMap() {
     if (!row) return element("td", { class: "none", "aria-hidden": "true" });
     const value = row[column.at];
     return element("td", { "data-head": name, role: "gridcell", tabindex: name === focused ? "0" : "-1", "aria-selected": String(name === state.head), "aria-label": told(() => `${name}: ${cellText(value, column)}`),
-      class: `${value < 0 ? "minus" : ""} ${name === state.head ? "chosen" : ""}`, style: { "--s": value === null ? 0 : Math.abs(value) / largest } }, cellText(value, column));
+      class: `${value < 0 ? "minus" : ""} ${name === state.head ? "chosen" : ""}`, style: { "--s": value === null ? 0 : Math.abs(value) / largest } }, cellText(value, column, column.brief));
   };
   const meaning = said(column.meaning);
   fill(holder, meaning && element("p", { class: "note" }, meaning), element("div", { class: "scroll" }, element("table", { class: "matrix heads-map", role: "grid", "aria-label": said(column.heading) },

@@ -32,7 +32,7 @@ struct ReportColumn {
   std::string name;    // for programs, as in JSON: "gradient_signed"
   ReportText heading;  // for people
   ReportText meaning = {};
-  bool only_in_files = false;  // a terminal does not show it
+  bool only_in_files = false;  // no terminal shows it, no map of heads is shaded by it
 };
 
 // The column "head", where there is one, has public names of heads.

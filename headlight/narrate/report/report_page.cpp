@@ -30,7 +30,8 @@ Json report_table_json(const ReportTable& table) {
     Json::Object& one = *columns.emplace_back(Json::Object{}).object();
     one = {{"name", column.name},
            {"heading", report_text_json(column.heading)},
-           {"is_number", !column_numbers(table, i).empty()}};
+           {"is_number", !column_numbers(table, i).empty()},
+           {"is_mapped", !column.only_in_files}};
     if (!column.meaning.empty()) one.emplace_back("meaning", report_text_json(column.meaning));
   }
   for (const std::vector<ReportCell>& row : table.rows) {
@@ -89,6 +90,20 @@ Json pictures_json(const Report& report) {
   return pictures;
 }
 
+// The column whose map is drawn first; a page begins with it too.
+std::string first_mapped(const Report& report) {
+  for (const ReportPicture& picture : report.pictures) {
+    const auto* map = std::get_if<MatrixPicture>(&picture);
+    if (map == nullptr) continue;
+    for (const ReportTable& table : report.tables) {
+      for (const ReportColumn& column : table.columns) {
+        if (is_by_head(table) && column.heading.key == map->legend.key) return column.name;
+      }
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 void write_report_page(base::Output& output, const Report& report, const std::string& language) {
@@ -106,6 +121,7 @@ void write_report_page(base::Output& output, const Report& report, const std::st
                                 {"notes", std::move(notes)},
                                 {"next", std::move(next)},
                                 {"tables", std::move(tables)},
+                                {"first_mapped", first_mapped(report)},
                                 {"pictures", pictures_json(report)}},
                    {{"sentences", report_sentences_text(report)}});
   const std::string data = with_members(Json::Object{{"language", language},

@@ -60,16 +60,14 @@ class MatrixDrawer {
     for (size_t row = 0; row < picture_.rows.size(); ++row) {
       for (size_t column = 0; column < picture_.columns.size(); ++column) add_cell(row, column);
     }
-    add_legend(top_ + high + 3 * kSvgGap);
-    const double width =
-        std::max({left_ + wide + kSvgGap, SvgCanvas::text_width(title, 14) + 2 * kSvgGap,
-                  left_ + kLegendWidth});
+    const double legend = add_legend(top_ + high + 3 * kSvgGap);
+    const double width = std::max(
+        {left_ + wide + kSvgGap, SvgCanvas::text_width(title, 14) + 2 * kSvgGap, legend + kSvgGap});
     return {width, top_ + high + 3 * kSvgGap + 2 * kTextHeight + 3 * kSvgGap, canvas_.body()};
   }
 
  private:
   static constexpr double kLeastCell = 22, kSmallCell = 12, kNumberSize = 9;
-  static constexpr double kLegendWidth = 190;
   static constexpr size_t kMostNumbered = 32;
 
   void add_axes(double wide, double high) {
@@ -126,8 +124,10 @@ class MatrixDrawer {
 
   double share_of(double value) const { return largest_ > 0 ? std::fabs(value) / largest_ : 0; }
 
-  void add_legend(double y) {
+  // Where it ends.
+  double add_legend(double y) {
     constexpr int kSteps = 4;
+    constexpr double kSize = 10;
     double x = left_;
     const int first = has_minus_ ? -kSteps : 0;
     for (int step = first; step <= kSteps; ++step) {
@@ -136,11 +136,12 @@ class MatrixDrawer {
       x += box.width + 1;
     }
     const std::string low = format_.text(catalogue_, has_minus_ ? -largest_ : 0);
-    canvas_.text({left_, y + 10 + kTextHeight + 2}, low, {.size = 10, .ink = SvgInk::soft});
+    canvas_.text({left_, y + 10 + kTextHeight + 2}, low, {.size = kSize, .ink = SvgInk::soft});
     canvas_.text({x, y + 10 + kTextHeight + 2}, format_.text(catalogue_, largest_),
-                 {.anchor = "end", .size = 10, .ink = SvgInk::soft});
-    canvas_.text({x + kSvgGap, y + 9}, picture_.legend.in(catalogue_),
-                 {.size = 10, .ink = SvgInk::soft});
+                 {.anchor = "end", .size = kSize, .ink = SvgInk::soft});
+    const std::string legend = picture_.legend.in(catalogue_);
+    canvas_.text({x + kSvgGap, y + 9}, legend, {.size = kSize, .ink = SvgInk::soft});
+    return x + kSvgGap + SvgCanvas::text_width(legend, kSize);
   }
 
   const MatrixPicture& picture_;
