@@ -213,6 +213,53 @@ TEST(Lesson, d2l_attends_in_the_flattened_view_and_ranks_heads) {
   EXPECT_GT(most, number_of(lesson, "loss") + 0.1);  // some head matters
 }
 
+TEST(Lesson, d2l_cuts_out_the_least_important_heads) {
+  for (const char* seed : {"1", "2", "7"}) {
+    const ProgramRun run = run_program({"lesson", "d2l", "--json", "--seed", seed});
+    const io::Json lesson = io::parse_json(run.output, "d2l");
+    double least = INFINITY, most = 0;
+    for (int head = 0; head < 12; ++head) {
+      const std::string name =
+          "gradient_of_decoder." + std::to_string(head / 4) + ".self." + std::to_string(head % 4);
+      least = std::min(least, number_of(lesson, name));
+      most = std::max(most, number_of(lesson, name));
+    }
+    EXPECT_GT(least, 0) << seed;
+    EXPECT_GT(most, 2 * least) << seed;
+    const double both = number_of(lesson, "least_important_by_both");
+    EXPECT_TRUE(both >= 0 && both <= 6) << seed;
+    // Chosen heads are missed less than heads drawn by chance, on stories that had no say.
+    for (const std::string by : {"gradient", "ablation"}) {
+      EXPECT_LT(number_of(lesson, "loss_without_6_by_" + by),
+                number_of(lesson, "loss_without_6_by_random"))
+          << by << " " << seed;
+      EXPECT_DOUBLE_EQ(number_of(lesson, "loss_without_0_by_" + by),
+                       number_of(lesson, "loss_without_0_by_random"));
+    }
+    // What is cut out is what a gate at 0 leaves out.
+    EXPECT_NEAR(number_of(lesson, "pruned_loss"), number_of(lesson, "loss_without_6_by_gradient"),
+                1e-4);
+    EXPECT_LT(number_of(lesson, "pruned_difference"), 1e-4) << seed;
+    // Of each head 3 * 16 columns with their biases and 16 rows, 64 long, are gone.
+    EXPECT_EQ(number_of(lesson, "parameters_before") - number_of(lesson, "parameters_after"),
+              6 * (3 * 16 * (64 + 1) + 16 * 64));
+  }
+}
+
+TEST(Lesson, d2l_times_the_pruned_model_beside_what_arithmetic_promises) {
+  const io::Json lesson = lesson_json("d2l");
+  for (const std::string model : {"stories_batch_1", "stories_batch_8", "wide_batch_8"}) {
+    EXPECT_GT(number_of(lesson, "bound_of_" + model), 1) << model;
+    EXPECT_GT(number_of(lesson, "measured_ratio_of_" + model), 0) << model;
+    EXPECT_GT(number_of(lesson, "whole_milliseconds_of_" + model), 0) << model;
+    EXPECT_GT(number_of(lesson, "pruned_milliseconds_of_" + model), 0) << model;
+  }
+  // A token of the wide model sees 64.5 others on average; the vocabulary has 64 words.
+  const double c = 256, attention = 8 * c * c + 4 * 64.5 * c, rest = 16 * c * c + 2 * 64 * c;
+  EXPECT_NEAR(number_of(lesson, "bound_of_wide_batch_8"),
+              (attention + rest) / (attention / 2 + rest), 1e-9);
+}
+
 TEST(Lesson, from_scratch_shows_what_learning_by_heart_is_worth) {
   for (const char* seed : {"1", "2", "3", "4", "5"}) {
     const ProgramRun run = run_program({"lesson", "from-scratch", "--json", "--seed", seed});

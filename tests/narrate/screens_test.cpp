@@ -82,6 +82,27 @@ TEST_F(Screens, have_no_place_that_is_not_filled_in) {
   }
 }
 
+TEST_F(Screens, of_a_narrow_terminal_have_the_exercises_of_a_lesson_whole) {
+  for (const std::string_view language : languages()) {
+    LessonOptions options{.catalogue = Catalogue::of(language), .threads = threads_};
+    const auto d2l = std::ranges::find(lessons(), "d2l", &Lesson::name);
+    std::vector<ShownStep> steps = d2l->steps(options);
+    std::erase_if(steps, [](const ShownStep& step) { return step.number < 6; });
+    ASSERT_EQ(steps.size(), 4U);
+    const std::string text = lesson_text({.width = 40}, options.catalogue, *d2l, steps, false);
+    for (const std::string& line : test::parts_of(text, '\n')) {
+      EXPECT_LE(text::columns(line), 40) << language << ": " << line;
+      EXPECT_EQ(line.find("…"), std::string::npos) << language << ": " << line;
+    }
+    for (const ShownStep& step : steps) {
+      for (const ShownTable& table : step.tables) {
+        for (const std::string& cell : table.lines.back())
+          EXPECT_NE(text.find(cell), std::string::npos) << language << ": " << cell;
+      }
+    }
+  }
+}
+
 TEST_F(Screens, name_no_two_steps_alike) {
   for (const std::string_view language : languages()) {
     const std::string step = Catalogue::of(language).text("lesson.step", {{"step", "12"}}) + ":";

@@ -1,5 +1,6 @@
 // The lesson `d2l`: heads with free widths, valid lengths, every weight 1/3 or 1/2, and the
-// flattened view that the code attends with. Its exercises are in d2l_exercises.cpp.
+// flattened view that the code attends with. Its exercises are in d2l_exercises.cpp and
+// d2l_pruning.cpp.
 #include "headlight/narrate/lessons/d2l.h"
 
 #include <functional>
@@ -156,6 +157,8 @@ std::vector<ShownStep> d2l_lesson(LessonOptions& options) {
   }
   steps.push_back(d2l_drawn_heads(options));
   steps.push_back(d2l_head_importance(options));
+  steps.push_back(d2l_pruned_heads(options));
+  steps.push_back(d2l_timed_models(options));
   return steps;
 }
 
