@@ -15,6 +15,23 @@ std::string_view name_of(PartKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
+Attribution attribution_of_row(const autograd::Recording& recording,
+                               const std::vector<AttentionHeads>& attentions,
+                               const autograd::Value& logits, const LogitMetric& metric) {
+  Attribution attribution{.measured = metric_of(logits.data().data<float>(), metric)};
+  std::vector<double> direction(static_cast<size_t>(logits.size(-1)));
+  direction[static_cast<size_t>(metric.word)] += 1;
+  if (metric.against) direction[static_cast<size_t>(*metric.against)] -= 1;
+  LinearWalk walk(recording, attentions);
+  walk.start(logits, direction);
+  walk.run();
+  attribution.parts = walk.take_parts();
+  attribution.gains = walk.take_gains();
+  for (const AttributedPart& part : attribution.parts) attribution.sum += part.value;
+  attribution.rounding = attribution.measured - attribution.sum;
+  return attribution;
+}
+
 Attribution attribute_logits(base::ThreadPool& threads, const models::Model& model,
                              const models::Batch& batch, const LogitMetric& metric) {
   check_metric("attribute", model, batch, metric);
@@ -23,20 +40,7 @@ Attribution attribute_logits(base::ThreadPool& threads, const models::Model& mod
   autograd::Context context{.threads = threads, .arena = arena, .observer = &recording};
   const autograd::Value output = model.forward(context, batch);
   const autograd::Value row = autograd::slice(output, 1, metric.position, 1);
-  const autograd::Value logits = model.logits(context, row);
-
-  Attribution attribution{.measured = metric_of(logits.data().data<float>(), metric)};
-  std::vector<double> direction(static_cast<size_t>(logits.size(-1)));
-  direction[static_cast<size_t>(metric.word)] += 1;
-  if (metric.against) direction[static_cast<size_t>(*metric.against)] -= 1;
-  LinearWalk walk(recording, attention_heads(model));
-  walk.start(logits, direction);
-  walk.run();
-  attribution.parts = walk.take_parts();
-  attribution.gains = walk.take_gains();
-  for (const AttributedPart& part : attribution.parts) attribution.sum += part.value;
-  attribution.rounding = attribution.measured - attribution.sum;
-  return attribution;
+  return attribution_of_row(recording, attention_heads(model), model.logits(context, row), metric);
 }
 
 io::Json::Object attribution_json(const Attribution& attribution) {

@@ -67,4 +67,9 @@ class LinearWalk {
   std::vector<ActivationGain> gains_;
 };
 
+// What the only row of `logits`, which the recording knows, is made of.
+Attribution attribution_of_row(const autograd::Recording& recording,
+                               const std::vector<AttentionHeads>& attentions,
+                               const autograd::Value& logits, const LogitMetric& metric);
+
 }  // namespace headlight::heads

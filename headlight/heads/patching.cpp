@@ -7,6 +7,7 @@
 #include <span>
 
 #include "headlight/heads/attention_heads.h"
+#include "headlight/heads/rank_correlation.h"
 
 namespace headlight::heads {
 namespace {
@@ -117,7 +118,7 @@ class PatchExperiment {
     base_metric_ = restores ? result_.corrupt : result_.clean;
     estimate();
     if (!run_patches()) return {};
-    result_.correlation = correlation();
+    result_.correlation = correlation_of_places();
     return std::move(result_);
   }
 
@@ -255,23 +256,14 @@ class PatchExperiment {
                        : result_.heads[static_cast<size_t>(-number - 1)];
   }
 
-  double correlation() const {
-    const auto count = static_cast<double>(result_.places.size());
-    double restored = 0;
-    double estimated = 0;
+  double correlation_of_places() const {
+    std::vector<double> restored;
+    std::vector<double> estimated;
     for (const PatchedHead& place : result_.places) {
-      restored += place.restored / count;
-      estimated += place.estimated / count;
+      restored.push_back(place.restored);
+      estimated.push_back(place.estimated);
     }
-    double both = 0;
-    double of_restored = 0;
-    double of_estimated = 0;
-    for (const PatchedHead& place : result_.places) {
-      both += (place.restored - restored) * (place.estimated - estimated);
-      of_restored += (place.restored - restored) * (place.restored - restored);
-      of_estimated += (place.estimated - estimated) * (place.estimated - estimated);
-    }
-    return both / std::sqrt(of_restored * of_estimated);
+    return correlation(restored, estimated);
   }
 
   base::ThreadPool& threads_;
