@@ -25,6 +25,7 @@
 #include "headlight/recipes/head_examples.h"
 #include "headlight/recipes/head_experiments.h"
 #include "headlight/recipes/head_pruning.h"
+#include "headlight/recipes/heads_study.h"
 #include "headlight/recipes/id_arrays.h"
 #include "headlight/recipes/kept_results.h"
 #include "headlight/recipes/little_stories.h"
