@@ -21,6 +21,22 @@ constexpr std::array<std::string_view, 5> kPruneMethods = {"gradient", "ablation
 
 using ScoreOfHead = std::map<HeadName, double>;
 
+// A score that is no number is null there.
+io::Json scores_json(const ScoreOfHead& scores) {
+  io::Json::Object facts;
+  for (const auto& [head, score] : scores) facts.emplace_back(head.text(), score);
+  return facts;
+}
+
+// Nothing where it is not of this form.
+std::optional<ScoreOfHead> read_scores(const io::Json& json) {
+  if (json.object() == nullptr) return {};
+  ScoreOfHead scores;
+  for (const auto& [head, score] : *json.object())
+    scores[parse_head_names(head, kPruningHeads).front()] = score.number().value_or(NAN);
+  return scores;
+}
+
 class RemovalRounds {
  public:
   RemovalRounds(base::ThreadPool& threads, models::Model& model, const Examples& examples,
@@ -50,7 +66,7 @@ class RemovalRounds {
     if (options_.by == PruneMethod::random) return drawn();
     check_examples(model_, examples_);
     for (int64_t round = 0; round < rounds_; ++round) {
-      const std::optional<ScoreOfHead> scores = measured(round);
+      const std::optional<ScoreOfHead> scores = scores_of(round);
       if (!scores) return {.interrupted = true};
       remove(*scores, round + 1);
     }
@@ -93,6 +109,17 @@ class RemovalRounds {
     for (const HeadName& head : heads_of(model_)) {
       if (kept.contains(head)) left_.push_back(head);
     }
+  }
+
+  // Known from an earlier run, or measured now.
+  std::optional<ScoreOfHead> scores_of(int64_t round) {
+    const std::string part = "round " + std::to_string(round + 1);
+    if (const auto json = options_.known ? options_.known(part) : std::nullopt) {
+      if (auto scores = read_scores(*json)) return scores;
+    }
+    std::optional<ScoreOfHead> scores = measured(round);
+    if (scores && options_.finished) options_.finished(part, scores_json(*scores));
+    return scores;
   }
 
   std::optional<ScoreOfHead> measured(int64_t round) {

@@ -1,6 +1,7 @@
 // Which heads go first: by what they are worth, measured again after every round.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,10 @@ struct RemovalOptions {
   GateOptions gates = {};  // of PruneMethod::gates, which needs its batches; seed and watch are
                            // those below, weights are not trained
   uint64_t seed = 0;
+  // Rounds that an earlier run has finished, by name ("round 3": scores by head), and where to put
+  // those that this one finishes: interrupted work goes on.
+  std::function<std::optional<io::Json>(const std::string& part)> known = {};
+  std::function<void(const std::string& part, const io::Json& result)> finished = {};
   Watch watch = {};
 };
 

@@ -104,6 +104,13 @@ void ExperimentState::save() {
   saved_at_ = std::chrono::steady_clock::now();
 }
 
+void ExperimentState::remove() {
+  if (request_.folder.empty()) return;
+  base::remove_file(files_, path());
+  base::remove_file(files_, request_.folder);
+  lock_.reset();
+}
+
 std::string model_sum(const models::Model& model) {
   train::Checksum sum;
   const auto add_text = [&](const std::string& text) {

@@ -36,6 +36,8 @@ class ExperimentState {
   // Saved now and then; save() is for the end and for interruptions.
   void add(const std::string& name, io::Json result);
   void save();
+  // Takes the folder away: what it was for is done.
+  void remove();
   size_t finished() const { return finished_.size(); }
   size_t found() const { return found_; }  // of these, from an earlier run
 

@@ -158,6 +158,8 @@ heads::PruneResult prune_model_heads(base::ThreadPool& threads, base::FileSystem
     options.removal.seed = request.data.seed;
   }
   options.removal.by = request.by;
+  options.removal.known = request.known;
+  options.removal.finished = request.finished;
   if (request.finetune > 0) {
     options.finetune = fine_tuning(threads, *data.training,
                                    {request.finetune, request.learning_rate, request.data.seed});

@@ -1,6 +1,8 @@
 // Models that lose heads, from a request to a folder: gates, pruning, curves.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "headlight/recipes/pruning_data.h"
@@ -44,6 +46,9 @@ struct PruneRequest {
   double learning_rate = 0;  // of these; 0: as FineTuneOptions has it
   bool same_shape = false;
   std::string out = {};
+  // Rounds of choosing that an earlier run has finished, as RemovalOptions has them.
+  std::function<std::optional<io::Json>(const std::string& part)> known = {};
+  std::function<void(const std::string& part, const io::Json& result)> finished = {};
 };
 // Named heads, and heads drawn by chance, need no data unless the model is trained on; where none
 // are given and the model's task does not make any, nothing is measured then.

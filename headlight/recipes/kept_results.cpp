@@ -21,6 +21,19 @@ Json array_sum(base::FileSystem& files, const std::string& place) {
   return train::file_sum(files, split.path) + (split.name.empty() ? "" : ":" + split.name);
 }
 
+// What has `known` and `finished` takes from the state what it knows, and gives it what it
+// finishes.
+template <class Options>
+void keep_parts(Options& options, ExperimentState& state) {
+  options.known = [&state](const std::string& part) -> std::optional<Json> {
+    const Json* found = state.find(part);
+    return found == nullptr ? std::nullopt : std::optional(*found);
+  };
+  options.finished = [&state](const std::string& part, const Json& result) {
+    state.add(part, result);
+  };
+}
+
 }  // namespace
 
 Json::Object examples_json(base::FileSystem& files, const ExamplesRequest& request) {
@@ -65,13 +78,20 @@ Json::Object curve_request_json(base::FileSystem& files, const LoadedModel& load
 }
 
 void keep_curves(heads::CurveOptions& options, ExperimentState& state) {
-  options.known = [&state](const std::string& part) -> std::optional<Json> {
-    const Json* found = state.find(part);
-    return found == nullptr ? std::nullopt : std::optional(*found);
-  };
-  options.finished = [&state](const std::string& part, const Json& result) {
-    state.add(part, result);
-  };
+  keep_parts(options, state);
 }
+
+Json::Object prune_request_json(base::FileSystem& files, const LoadedModel& loaded,
+                                const PruneRequest& request) {
+  Json::Object facts = examples_json(files, request.data);
+  facts.emplace_back("experiment", "prune");
+  facts.emplace_back("model", model_sum(*loaded.model));
+  facts.emplace_back("by", heads::name_of(request.by));
+  facts.emplace_back("keep", request.keep);
+  facts.emplace_back("penalty", request.penalty);
+  return facts;
+}
+
+void keep_rounds(PruneRequest& request, ExperimentState& state) { keep_parts(request, state); }
 
 }  // namespace headlight::recipes

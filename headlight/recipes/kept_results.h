@@ -20,4 +20,9 @@ io::Json::Object curve_request_json(base::FileSystem& files, const LoadedModel& 
 // As above, with parts of curves.
 void keep_curves(heads::CurveOptions& options, ExperimentState& state);
 
+// The same of rounds in which heads are chosen. What is done afterwards is done anew.
+io::Json::Object prune_request_json(base::FileSystem& files, const LoadedModel& loaded,
+                                    const PruneRequest& request);
+void keep_rounds(PruneRequest& request, ExperimentState& state);
+
 }  // namespace headlight::recipes

@@ -29,6 +29,10 @@ std::string without_slashes(std::string path) {
 
 }  // namespace
 
+std::string unfinished_folder(const std::string& folder) {
+  return without_slashes(folder) + ".unfinished";
+}
+
 void check_new_folder(base::FileSystem& files, const std::string& folder, std::string_view what) {
   if (base::exists(files, without_slashes(folder))) {
     base::refuse(what, folder, "is there already; give another name");

@@ -20,6 +20,9 @@ void write_model_copy(base::FileSystem& files, const models::Model& model,
 void check_new_folder(base::FileSystem& files, const std::string& folder,
                       std::string_view what = "model");
 
+// Where the work on such a folder is kept until the folder is there: beside it.
+std::string unfinished_folder(const std::string& folder);
+
 // How many bytes the files have that the model of a folder, and what belongs to it, is read from;
 // of a model in one file, that file.
 uint64_t model_bytes(base::FileSystem& files, const std::string& folder);

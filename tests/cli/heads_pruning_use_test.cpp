@@ -96,6 +96,32 @@ TEST_F(HeadsPruningUse, an_interrupted_removal_leaves_nothing) {
   }
 }
 
+// Whatever was finished when the signal came.
+TEST_F(HeadsPruningUse, interrupted_removals_go_on_to_the_same_bytes) {
+  const Words words = {"heads",    "prune",      "numbers", "--keep",  "0.5",   "--by",
+                       "ablation", "--examples", "24",      "--quiet", "--json"};
+  const std::string whole = run(words + Words{"--out", folder_ / "whole"}).output;
+  const Words kept = words + Words{"--out", folder_ / "again"};
+  const std::string state = folder_ / "again.unfinished/experiment.json";
+  bool was_kept = false;
+  for (useconds_t wait = 200'000; !was_kept && wait < 30'000'000; wait += wait / 2) {
+    Program program(kept);
+    usleep(wait);
+    if (!program.send(SIGINT)) break;
+    const ProgramRun interrupted = program.finish();
+    ASSERT_EQ(interrupted.code, 130) << interrupted.errors;
+    EXPECT_FALSE(base::exists(base::real_files(), folder_ / "again"));
+    was_kept = base::exists(base::real_files(), state);
+  }
+  ASSERT_TRUE(was_kept);
+  EXPECT_NE(folder_.get("again.unfinished/experiment.json").find("round 1"), std::string::npos);
+  expect_one_line(run_program(kept), 3, "--resume goes on");
+  expect_one_line(run_program(kept + Words{"--resume", "--seed", "5"}), 3, "seed is 5");
+  EXPECT_EQ(run(kept + Words{"--resume"}).output, whole);
+  EXPECT_EQ(folder_.get("again/model.safetensors"), folder_.get("whole/model.safetensors"));
+  EXPECT_FALSE(base::exists(base::real_files(), folder_ / "again.unfinished"));
+}
+
 TEST_F(HeadsPruningUse, long_work_tells_how_far_it_is) {
   const std::vector<std::pair<Words, std::string>> works = {
       {{"gates", "numbers", "--task", "numbers", "--penalty", "0.01", "--steps", "3000", "--out",

@@ -124,12 +124,17 @@ SavedWork::SavedWork(const ExperimentDocuments& documents) {
   if (!documents.folder().empty()) until_saved_.emplace();
 }
 
-bool SavedWork::finish(Session& session, recipes::ExperimentState& state, bool interrupted) {
+void save_interrupted(Session& session, recipes::ExperimentState& state) {
   state.save();
+  if (!session.arguments.has("quiet"))
+    say_line(session, "command.heads.interrupted", {{"parts", std::to_string(state.finished())}});
+}
+
+bool SavedWork::finish(Session& session, recipes::ExperimentState& state, bool interrupted) {
   if (interrupted) {
-    if (!session.arguments.has("quiet"))
-      say_line(session, "command.heads.interrupted", {{"parts", std::to_string(state.finished())}});
+    save_interrupted(session, state);
   } else {
+    state.save();
     until_saved_.reset();
   }
   return !interrupted;

@@ -95,6 +95,9 @@ class ExperimentDocuments {
 // How far work is, for Progress; and whether it is to stop.
 heads::Watch watch_of(Progress& progress, std::function<bool()> interrupted = {});
 
+// Saves what is finished of work that was interrupted, and says how to go on.
+void save_interrupted(Session& session, recipes::ExperimentState& state);
+
 // Long work that is kept in the folder of the documents: a signal waits until it is saved.
 class SavedWork {
  public:

@@ -114,9 +114,12 @@ constexpr std::array<Option, 3> kBenchOwnOptions = {{
 
 constexpr auto kGatesOptions = joined_options(kGatesOwnOptions, kModelFolderOptions,
                                               kExampleOptions, kIdOptions, kDocumentOptions);
+constexpr std::array<Option, 1> kPruneResumeOptions = {{
+    {"resume", "", "go on with the rounds of choosing that were interrupted"},
+}};
 constexpr auto kPruneOptions =
-    joined_options(kPruneOwnOptions, kFineTuneOptions, kModelFolderOptions, kExampleOptions,
-                   kIdOptions, kDocumentOptions);
+    joined_options(kPruneOwnOptions, kFineTuneOptions, kModelFolderOptions, kPruneResumeOptions,
+                   kExampleOptions, kIdOptions, kDocumentOptions);
 constexpr auto kCurveOptions =
     joined_options(kCurveOwnOptions, kFineTuneOptions, kExampleOptions, kIdOptions,
                    kDocumentOptions, kFolderOptions, kResumeOptions);
@@ -256,6 +259,34 @@ recipes::PruneRequest read_prune(Session& session) {
   return request;
 }
 
+// Rounds in which heads are chosen are kept beside the new folder until that is there.
+heads::PruneResult prune_in_rounds(Session& session, base::ThreadPool& threads,
+                                   const recipes::LoadedModel& loaded,
+                                   recipes::PruneRequest request) {
+  const Uninterrupted until_written;
+  const bool has_rounds = request.heads_off.empty() && request.by != heads::PruneMethod::random;
+  recipes::ExperimentState state(
+      session.files, {.folder = has_rounds ? recipes::unfinished_folder(request.out) : "",
+                      .resume = session.arguments.has("resume"),
+                      .request = recipes::prune_request_json(session.files, loaded, request)});
+  recipes::keep_rounds(request, state);
+  heads::PruneResult result;
+  try {
+    Progress progress(session, command_text(session, "command.progress.pruning"));
+    result = recipes::prune_model_heads(threads, session.files, loaded, request,
+                                        stopping_watch(progress, until_written));
+  } catch (...) {
+    state.finished() > 0 ? state.save() : state.remove();
+    throw;
+  }
+  if (!result.interrupted || state.finished() == 0) {
+    state.remove();
+  } else {
+    save_interrupted(session, state);
+  }
+  return result;
+}
+
 void run_prune(Session& session) {
   Arguments& arguments = session.arguments;
   const recipes::PruneRequest request = read_prune(session);
@@ -265,13 +296,8 @@ void run_prune(Session& session) {
   for (const heads::HeadName& head : named)
     heads::find_head(*loaded.model, head, arguments.source("heads-off"));
   base::ThreadPool threads(session.threads);
-  const auto work = [&] {
-    const Uninterrupted until_written;
-    Progress progress(session, command_text(session, "command.progress.pruning"));
-    return recipes::prune_model_heads(threads, session.files, loaded, request,
-                                      stopping_watch(progress, until_written));
-  };
-  const heads::PruneResult result = with_model(work);
+  const heads::PruneResult result =
+      with_model([&] { return prune_in_rounds(session, threads, loaded, request); });
   const narrate::SmallerModel smaller = smaller_model(session, loaded, request.out);
   narrate::Report report = narrate::prune_report(result, heads::heads_of(*loaded.model), smaller);
   if (documents.has_page() && result.before)
