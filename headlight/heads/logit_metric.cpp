@@ -41,9 +41,10 @@ void check_metric(std::string_view what, const models::Model& model, const model
   if (metric.against) check_word(what, "against", *metric.against, model.vocab_size());
   const int64_t count = batch.ids.size(1);
   if (metric.position < 0 || metric.position >= count) {
-    base::refuse(
-        what, "position " + std::to_string(metric.position),
-        "there are " + std::to_string(count) + " tokens, 0 to " + std::to_string(count - 1));
+    base::refuse(what, "position " + std::to_string(metric.position),
+                 count == 1 ? "there is one token, at 0"
+                            : "there are " + std::to_string(count) + " tokens, 0 to " +
+                                  std::to_string(count - 1));
   }
 }
 

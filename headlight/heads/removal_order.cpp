@@ -226,8 +226,9 @@ int64_t heads_kept(double share, int64_t heads) {
   const int64_t kept = rounded_share(share, heads);
   if (kept == 0) {
     base::refuse("keep", io::json_text(share),
-                 "of " + std::to_string(heads) + " heads is none; at least one must stay, from " +
-                     io::json_text(0.5 / static_cast<double>(heads)) + " on");
+                 "of " + std::to_string(heads) +
+                     " heads is none; at least one must stay, as with " +
+                     io::json_text(std::ceil(1000.0 / static_cast<double>(heads)) / 1000));
   }
   return kept;
 }

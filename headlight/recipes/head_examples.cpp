@@ -76,7 +76,8 @@ class ExampleMaker {
   std::string data_text() const {
     if (request_.data.empty()) {
       throw Error(ErrorKind::usage, "data", "",
-                  "is missing: a file to measure heads on, or a task that makes its own");
+                  "is missing: a text to measure heads on (--data PATH), or a task that makes its "
+                  "own (--task NAME)");
     }
     return text::read_text(files_, request_.data, request_.encoding);
   }
@@ -215,7 +216,8 @@ std::string examples_task(base::FileSystem& files, const LoadedModel& loaded,
     task = generated_task_of(files, loaded.folder);
     if (task.empty()) {
       throw Error(ErrorKind::usage, "data", "",
-                  "is missing: a file to measure heads on, or a task that makes its own");
+                  "is missing: a text to measure heads on (--data PATH), or a task that makes its "
+                  "own (--task NAME)");
     }
   }
   if (task.empty()) task = can.translates ? "translate" : can.continues_prompt ? "lm" : "mlm";

@@ -101,8 +101,10 @@ class PruningDataMaker {
  private:
   std::string data_text() const {
     if (request_.data.empty()) {
-      throw base::Error(base::ErrorKind::usage, "data", "",
-                        "is missing: a file to choose heads by, or a task that makes its own");
+      throw base::Error(
+          base::ErrorKind::usage, "data", "",
+          "is missing: a text to choose heads by (--data PATH), or a task that makes its own "
+          "(--task NAME)");
     }
     return text::read_text(files_, request_.data, request_.encoding);
   }

@@ -113,7 +113,9 @@ int64_t position_in(const PromptReader& reader, const PromptText& text, const Id
   }
   if (*text.at >= 0 && *text.at < count) return *text.at;
   base::refuse(reader.what, "position " + std::to_string(*text.at),
-               "there are " + std::to_string(count) + " tokens, 0 to " + std::to_string(count - 1));
+               count == 1 ? "there is one token, at 0"
+                          : "there are " + std::to_string(count) + " tokens, 0 to " +
+                                std::to_string(count - 1));
 }
 
 tensor::Tensor one_sequence(const Ids& ids) {
