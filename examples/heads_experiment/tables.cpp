@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <string_view>
 
 namespace headlight {
 namespace {
@@ -18,7 +19,8 @@ std::string number_text(double value, int decimals) {
   if (std::isnan(value)) return "–";
   char text[32];
   std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
+  const bool is_zero = std::string_view(text).find_first_of("123456789") == std::string_view::npos;
+  return text[0] == '-' && is_zero ? text + 1 : text;
 }
 std::string percent(double share, int decimals = 1) { return number_text(100 * share, decimals); }
 
