@@ -3,7 +3,7 @@
 // the embedded one alone in less than five minutes. The folder then holds result.json, tables.md
 // and pictures. Run again, it goes on where it was, so that seeds may be run one by one, or at the
 // same time, and put together at last. --no-scratch leaves out what takes longest: training smaller
-// models from scratch. docs/heads-experiment.md says what came out. Without a folder it is done in
+// models from scratch. docs/heads.md says what came out. Without a folder it is done in
 // miniature and nothing is kept.
 #include <unistd.h>
 
