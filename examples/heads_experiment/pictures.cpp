@@ -70,7 +70,8 @@ struct NamedScore {
 
 narrate::ScatterPicture rank_picture(const Studies& studies, const NamedScore& first,
                                      const NamedScore& second) {
-  constexpr std::array<std::string_view, 3> kTypes = {"encoder", "decoder", "cross"};
+  // The one that some pictures have not is last: so each type keeps its colour.
+  constexpr std::array<std::string_view, 3> kTypes = {"decoder", "cross", "encoder"};
   narrate::ScatterPicture picture{.title = in_these_words(first.name + " and " + second.name),
                                   .x_axis = in_these_words("rank by " + first.name),
                                   .y_axis = in_these_words("rank by " + second.name)};
