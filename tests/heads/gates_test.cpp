@@ -67,18 +67,8 @@ TEST(HardConcrete, without_noise_goes_from_closed_to_open) {
 
 class Gates : public testing::Test {
  protected:
-  Gates() {
-    models::Seq2SeqConfig translator = models::small_seq2seq();
-    translator.activation = nn::Activation::gelu;  // without kinks, for finite differences
-    models_.push_back(std::make_unique<models::Gpt>(models::small_gpt()));
-    models_.push_back(std::make_unique<models::Bert>(models::small_bert()));
-    models_.push_back(std::make_unique<models::Seq2Seq>(translator));
-    for (const auto& model : models_) models::fill(*model, 3);
-    models_.push_back(rotary_grouped_model(3));
-  }
-
   base::ThreadPool threads_{2};
-  std::vector<std::unique_ptr<models::Model>> models_;
+  std::vector<std::unique_ptr<models::Model>> models_ = one_of_each_kind();
 };
 
 TEST_F(Gates, have_the_gradient_of_finite_differences) {

@@ -44,16 +44,6 @@ Batch with_other_padding(Batch batch, int64_t id) {
 
 class Importance : public testing::Test {
  protected:
-  Importance() {
-    models::Seq2SeqConfig translator = models::small_seq2seq();
-    translator.activation = nn::Activation::gelu;  // without kinks, for finite differences
-    models_.push_back(std::make_unique<models::Gpt>(models::small_gpt()));
-    models_.push_back(std::make_unique<models::Bert>(models::small_bert()));
-    models_.push_back(std::make_unique<models::Seq2Seq>(translator));
-    for (const auto& model : models_) models::fill(*model, 3);
-    models_.push_back(rotary_grouped_model(3));
-  }
-
   double loss_of(models::Model& model, const Batch& batch) {
     tensor::Arena arena;
     autograd::Context context{.threads = threads_, .arena = arena};
@@ -76,7 +66,7 @@ class Importance : public testing::Test {
   }
 
   base::ThreadPool threads_{2};
-  std::vector<std::unique_ptr<models::Model>> models_;
+  std::vector<std::unique_ptr<models::Model>> models_ = one_of_each_kind();
 };
 
 TEST_F(Importance, is_the_slope_of_the_loss_along_each_gate_for_every_kind_of_model) {

@@ -195,4 +195,18 @@ inline std::unique_ptr<LayersModel> rotary_grouped_model(uint64_t seed) {
   return model;
 }
 
+// A GPT, a BERT, an encoder-decoder and one of the newer blocks, without kinks for finite
+// differences.
+inline std::vector<std::unique_ptr<models::Model>> one_of_each_kind() {
+  models::Seq2SeqConfig translator = models::small_seq2seq();
+  translator.activation = nn::Activation::gelu;
+  std::vector<std::unique_ptr<models::Model>> all;
+  all.push_back(std::make_unique<models::Gpt>(models::small_gpt()));
+  all.push_back(std::make_unique<models::Bert>(models::small_bert()));
+  all.push_back(std::make_unique<models::Seq2Seq>(translator));
+  for (const auto& model : all) models::fill(*model, 3);
+  all.push_back(rotary_grouped_model(3));
+  return all;
+}
+
 }  // namespace headlight::heads

@@ -4,16 +4,13 @@
 #include <filesystem>
 #include <map>
 
-#include "tests/recipes/support.h"
+#include "tests/recipes/models_with_files.h"
 
 namespace headlight::recipes {
 namespace {
 
-class HeadPruning : public testing::Test {
+class HeadPruning : public ModelsWithFiles {
  protected:
-  LoadedModel numbers() { return load_named_model(files_, "numbers"); }
-  LoadedModel stories() { return load_named_model(files_, "stories"); }
-
   std::string story_text() {
     std::string text;
     for (int i = 0; i < 150; ++i) {
@@ -22,30 +19,6 @@ class HeadPruning : public testing::Test {
     }
     return text;
   }
-
-  std::string saved_model(const std::string& name, const models::Model& model) {
-    std::filesystem::create_directory(folder_ / name);
-    models::save_model(files_, folder_ / name, model);
-    return folder_ / name;
-  }
-
-  // A BERT over the words of a text.
-  LoadedModel bert_of(const std::string& text) {
-    const std::string_view view = text;
-    const text::Tokenizer tokenizer =
-        text::word_tokenizer({&view, 1}, {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"});
-    models::BertConfig config = models::small_bert();
-    config.vocab_size = tokenizer.size();
-    models::Bert model(config);
-    models::fill(model, 3);
-    const std::string path = saved_model("bert", model);
-    tokenizer.save(files_, path);
-    return load_named_model(files_, path);
-  }
-
-  TemporaryFolder folder_;
-  FilesWithEmbedded files_;
-  base::ThreadPool threads_{2};
 };
 
 int64_t heads_in(const models::Model& model) {
@@ -200,7 +173,7 @@ TEST_F(HeadPruning, curves_of_a_generated_task_begin_with_what_evaluate_says) {
       .padding = task->ids().pad, .end = task->ids().end, .decoder_start = task->ids().start};
   models::Seq2Seq model(config);
   models::fill(model, 3);
-  const LoadedModel loaded = load_named_model(files_, saved_model("copy", model));
+  const LoadedModel loaded = load_named_model(files_, saved("copy", model));
   CurveRequest request{.data = {.task = "copy", .examples = 500}};
   request.curves.methods = {heads::PruneMethod::random};
   request.curves.types = {"all"};
@@ -240,7 +213,7 @@ TEST_F(HeadPruning, of_a_bert_hides_words_of_other_lines) {
             : i % 3 == 1 ? "a dog ran to the door\n"
                          : "birds sing in old trees\n";
   }
-  const LoadedModel loaded = bert_of(text);
+  const LoadedModel loaded = words_bert(text);
   const std::string path = folder_.put("lines.txt", text);
   const PruningData data = make_pruning_data(files_, loaded, {.data = path, .examples = 100});
   EXPECT_EQ(data.task, "mlm");
