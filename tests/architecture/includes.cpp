@@ -23,7 +23,10 @@ std::string wrong_include(const std::string& path, const std::string& included) 
   if (from == to) return "";
   const bool in_engine = path.starts_with("headlight/");
   if (!included.starts_with("headlight/")) {
-    return in_engine || included.starts_with("apps/") ? from + " may not include " + included : "";
+    // A program may stand on another, by its door.
+    const bool is_forbidden =
+        in_engine || (included.starts_with("apps/") && !is_program_door(included));
+    return is_forbidden ? from + " may not include " + included : "";
   }
   if (is_umbrella(included))
     return in_engine ? included + " is for programs; include the doors of modules" : "";

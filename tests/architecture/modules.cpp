@@ -59,6 +59,18 @@ bool is_door(std::string_view path) {
   return path == "headlight/" + module + "/" + module + ".h";
 }
 
+bool is_program_door(std::string_view path) {
+  const std::string program = module_of(path);
+  return program.starts_with("apps/") && path == program + "/" + program.substr(5) + ".h";
+}
+
+std::string program_of(std::string_view path) {
+  const std::string program = module_of(path);
+  if (program != "apps/server") return program;
+  const size_t end = path.find('/', program.size() + 1);
+  return std::string(path.substr(0, end == std::string_view::npos ? program.size() : end));
+}
+
 bool is_umbrella(std::string_view path) { return path == "headlight/headlight.h"; }
 
 }  // namespace headlight::architecture

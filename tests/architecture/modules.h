@@ -17,6 +17,10 @@ bool is_module(const std::string& name);
 std::string module_of(std::string_view path);
 // Whether `path` is "headlight/X/X.h".
 bool is_door(std::string_view path);
+// Whether `path` is "apps/X/X.h".
+bool is_program_door(std::string_view path);
+// What is counted as one program: "apps/cli", and each folder of the server, "apps/server/http".
+std::string program_of(std::string_view path);
 // Whether `path` is the header that includes every door, for programs.
 bool is_umbrella(std::string_view path);
 
