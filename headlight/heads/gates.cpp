@@ -19,6 +19,11 @@ using tensor::DType;
 using tensor::Tensor;
 
 constexpr const char* kGating = "gates";
+// How names of a GateState begin.
+constexpr const char* kLogAlphas = "gates.";
+constexpr const char* kGateMoments = "gate_optimizer.";
+constexpr const char* kWeights = "model.";
+constexpr const char* kWeightMoments = "model_optimizer.";
 constexpr double kBeta = 2.0 / 3.0;
 constexpr double kGamma = -0.1;
 constexpr double kZeta = 1.1;
@@ -44,28 +49,29 @@ class GateTraining {
   GateTraining(base::ThreadPool& threads, models::Model& model, const GateOptions& options)
       : threads_(threads), model_(model), options_(options), kept_(model) {
     check();
-    nn::Parameters learned;
     for (nn::MultiHeadAttention* attention : model.attentions()) {
       if (attention->heads().count() == 0) continue;
       gates_.push_back(starting_gates(*attention));
-      learned.push_back(gates_.back().log_alpha);
+      log_alphas_.push_back(gates_.back().log_alpha);
     }
     using optim::OptimizerKind;
     gate_optimizer_.emplace(
-        learned, optim::OptimizerOptions{.kind = OptimizerKind::adam, .weight_decay = 0});
+        log_alphas_, optim::OptimizerOptions{.kind = OptimizerKind::adam, .weight_decay = 0});
     if (options.trains_weights) {
       weight_optimizer_.emplace(model.parameters(),
                                 optim::OptimizerOptions{.weight_decay = 0, .grad_clip = 1});
     } else {
       frozen_.emplace(model.parameters());
     }
+    if (options.begun.step > 0) take_state(options.begun);
   }
 
   GatesResult run() {
-    for (int64_t step = 0; step < options_.steps; ++step) {
+    for (int64_t step = options_.begun.step; step < options_.steps; ++step) {
       if (options_.watch.stops()) return {.interrupted = true};
       const GateStep done = learn(step);
       if (options_.step_done) options_.step_done(done);
+      if (options_.standing) options_.standing(state(done.step));
       options_.watch.tell(step + 1, options_.steps);
     }
     return result();
@@ -105,6 +111,49 @@ class GateTraining {
     need(options_.learning_rate > 0 && std::isfinite(options_.learning_rate), "learning rate",
          options_.learning_rate, "is not a number above 0");
     need(options_.steps >= 1, "steps", static_cast<double>(options_.steps), "steps are too few");
+  }
+
+  // Under names that tell them apart; take_state() is the way back.
+  GateState state(int64_t step) const {
+    GateState state{.step = step};
+    const auto add = [&](const char* prefix, const nn::StateDict& tensors) {
+      for (const auto& [name, tensor] : tensors) state.tensors.emplace(prefix + name, tensor);
+    };
+    add(kLogAlphas, nn::save_state(log_alphas_));
+    add(kGateMoments, gate_optimizer_->state());
+    if (weight_optimizer_) {
+      add(kWeights, nn::save_state(model_.parameters()));
+      add(kWeightMoments, weight_optimizer_->state());
+    }
+    return state;
+  }
+
+  void take_state(const GateState& state) {
+    if (state.step < 0 || state.step > options_.steps) {
+      base::refuse(kGating, "step " + std::to_string(state.step),
+                   "is not one of " + std::to_string(options_.steps));
+    }
+    nn::StateDict left = state.tensors;
+    const auto take = [&](std::string_view prefix) {
+      nn::StateDict taken;
+      for (auto at = left.begin(); at != left.end();) {
+        if (!at->first.starts_with(prefix)) {
+          ++at;
+          continue;
+        }
+        taken.emplace(at->first.substr(prefix.size()), at->second);
+        at = left.erase(at);
+      }
+      return taken;
+    };
+    const auto nothing_else = [](const std::string&, const nn::StoredTensor&) { return false; };
+    nn::load_state(log_alphas_, take(kLogAlphas), nothing_else, kGating);
+    gate_optimizer_->load_state(take(kGateMoments));
+    if (weight_optimizer_) {
+      nn::load_state(model_.parameters(), take(kWeights), nothing_else, kGating);
+      weight_optimizer_->load_state(take(kWeightMoments));
+    }
+    if (!left.empty()) base::refuse(kGating, left.begin()->first, "is no part of this training");
   }
 
   ModuleGates starting_gates(nn::MultiHeadAttention& attention) const {
@@ -232,6 +281,7 @@ class GateTraining {
   ModelGates kept_;
   tensor::Arena arena_;
   std::vector<ModuleGates> gates_;
+  nn::Parameters log_alphas_;  // of these
   std::optional<nn::FrozenParameters> frozen_;
   std::optional<optim::Optimizer> gate_optimizer_;
   std::optional<optim::Optimizer> weight_optimizer_;

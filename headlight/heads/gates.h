@@ -32,6 +32,13 @@ struct GateStep {
   double expected_open = 0;  // before this step's change
 };
 
+// Where training stands: log_alphas and their moments and, where they learn too, the model's weights
+// and theirs. Handles, not copies: the next step changes them.
+struct GateState {
+  int64_t step = 0;  // done
+  nn::StateDict tensors = {};
+};
+
 struct GateOptions {
   // What an open gate adds to the loss: loss + penalty * sum over heads of P(z > 0) is made small.
   double penalty = 0.01;
@@ -46,6 +53,9 @@ struct GateOptions {
   // The batch of a step, from 0, with targets.
   std::function<models::Batch(int64_t step)> batch = {};
   std::function<void(const GateStep&)> step_done = {};
+  // Where an earlier run stood; this one ends as that would have. Its tensors are written to.
+  GateState begun = {};
+  std::function<void(const GateState&)> standing = {};  // after each step
   Watch watch = {};
 };
 
@@ -70,8 +80,8 @@ struct GatesResult {
 
 // Heads whose module has a gate of 0 are not there: they are neither trained nor penalised nor part
 // of the result. Gates of modules multiply what is drawn and are the same afterwards. Throws
-// Error(bad_input) for a model that predicts nothing and options out of range, Error(failed) when
-// training diverges.
+// Error(bad_input) for a model that predicts nothing, options out of range and a state of another
+// model, Error(failed) when training diverges.
 GatesResult train_gates(base::ThreadPool& threads, models::Model& model,
                         const GateOptions& options);
 

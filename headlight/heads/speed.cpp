@@ -103,19 +103,6 @@ double median_of(std::vector<double> numbers) {
   return quantile(numbers, 0.5);
 }
 
-// What is missing comes from attention that is not as fast as it is small, or from the rest, or is
-// no more than runs differ.
-SpeedReason reason_of(const SpeedRow& row) {
-  constexpr double kReached = 0.9;
-  if (row.saved >= kReached || row.bound <= 1) return SpeedReason::reached;
-  if (row.high >= row.bound) return SpeedReason::noise;
-  // As fast as it is small, attention would have taken less by this share of the whole time.
-  const double by_attention =
-      (row.attention_time_left() - row.attention_operations_left()) * (1 - row.rest_of_time());
-  const double missing = (1 - row.saved) * (1 - 1 / row.bound);
-  return by_attention > missing / 2 ? SpeedReason::attention : SpeedReason::rest;
-}
-
 class SpeedExperiment {
  public:
   SpeedExperiment(base::ThreadPool& threads, models::Model& full, models::Model& pruned,
@@ -228,7 +215,7 @@ class SpeedExperiment {
     const int64_t watched = row.seconds_full > 1 ? 1 : std::min<int64_t>(5, row.pairs);
     row.timed_full = full_.parts(batch, watched);
     row.timed_pruned = pruned_.parts(batch, watched);
-    row.reason = reason_of(row);
+    row.reason = speed_reason(row);
     return true;
   }
 
@@ -250,6 +237,18 @@ double SpeedRow::attention_operations_left() const {
 
 double SpeedRow::attention_time_left() const {
   return timed_full.attention == 0 ? 1 : timed_pruned.attention / timed_full.attention;
+}
+
+SpeedReason speed_reason(const SpeedRow& row) {
+  constexpr double kReached = 0.9;
+  if (row.saved >= kReached || row.bound <= 1) return SpeedReason::reached;
+  if (row.high >= row.bound) return SpeedReason::noise;
+  // As fast as it is small, attention would have taken less by this share of the whole time.
+  const double by_attention =
+      (row.attention_time_left() - row.attention_operations_left()) * (1 - row.rest_of_time());
+  const double missing = (1 - row.saved) * (1 - 1 / row.bound);
+  if (by_attention > missing / 2) return SpeedReason::attention;
+  return row.rest_of_time() > row.rest_of_operations() ? SpeedReason::rest : SpeedReason::noise;
 }
 
 std::string_view name_of(SpeedReason reason) {

@@ -28,7 +28,7 @@ enum class SpeedReason {
   rest,       // work that pruning leaves as it is (norms, activations, sums, feed-forward layers)
               // takes more of the time than of the arithmetic
   attention,  // attention itself has become smaller by more than it has become faster
-  noise,      // runs differ by more than what is missing
+  noise,      // measurements do not tell: they differ by more than what is missing
 };
 std::string_view name_of(SpeedReason reason);  // "reached", ...
 
@@ -64,6 +64,9 @@ struct SpeedRow {
   double rest_of_operations() const { return operations_full.rest / operations_full.all(); }
   double rest_of_time() const { return timed_full.rest / timed_full.all(); }
 };
+
+// By all that is measured of the row.
+SpeedReason speed_reason(const SpeedRow& row);
 
 struct SpeedResult {
   std::vector<SpeedRow> rows = {};  // by tokens, then by batch

@@ -38,6 +38,7 @@ class ExperimentState {
   void save();
   // Takes the folder away: what it was for is done.
   void remove();
+  const std::string& folder() const { return request_.folder; }
   size_t finished() const { return finished_.size(); }
   size_t found() const { return found_; }  // of these, from an earlier run
 

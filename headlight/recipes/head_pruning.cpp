@@ -100,6 +100,8 @@ ModelGatesResult gate_model_heads(base::ThreadPool& threads, base::FileSystem& f
   heads::GateOptions options = gate_options(data, request.data, request.penalty);
   if (request.steps > 0) options.steps = request.steps;
   options.trains_weights = request.trains_weights;
+  options.begun = request.begun;
+  options.standing = request.standing;
   options.watch = watch.part(0, 0.95);
   if (!before) return interrupted_gates();
   result.before = *before;

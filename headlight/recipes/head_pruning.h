@@ -18,6 +18,9 @@ struct GatesRequest {
   int64_t steps = 0;            // 0: as GateOptions has it
   bool trains_weights = false;  // the model's own too
   std::string out = {};         // the model without the heads whose gates closed
+  // Where an earlier run stood, and where this one stands after each step.
+  heads::GateState begun = {};
+  std::function<void(const heads::GateState&)> standing = {};
 };
 struct ModelGatesResult {
   heads::GatesResult gates;

@@ -10,6 +10,9 @@ namespace {
 
 using io::Json;
 
+constexpr std::chrono::seconds kBetweenGateSaves{5};
+constexpr const char* kStepKey = "step";
+
 double number_or_nan(const Json* value) {
   return value == nullptr ? NAN : value->number().value_or(NAN);
 }
@@ -93,5 +96,52 @@ Json::Object prune_request_json(base::FileSystem& files, const LoadedModel& load
 }
 
 void keep_rounds(PruneRequest& request, ExperimentState& state) { keep_parts(request, state); }
+
+Json::Object gates_request_json(base::FileSystem& files, const LoadedModel& loaded,
+                                const GatesRequest& request) {
+  Json::Object facts = examples_json(files, request.data);
+  facts.emplace_back("experiment", "gates");
+  facts.emplace_back("model", model_sum(*loaded.model));
+  facts.emplace_back("penalty", request.penalty);
+  facts.emplace_back("steps", request.steps);
+  facts.emplace_back("train_weights", request.trains_weights);
+  return facts;
+}
+
+KeptGates::KeptGates(base::FileSystem& files, ExperimentState& state, GatesRequest& request)
+    : files_(files), state_(state) {
+  if (state.folder().empty()) return;
+  path_ = state.folder() + "/gates.safetensors";
+  if (base::exists(files_, path_)) read(request);
+  request.standing = [this](const heads::GateState& standing) {
+    last_ = standing;
+    if (std::chrono::steady_clock::now() - saved_at_ >= kBetweenGateSaves) save();
+  };
+}
+
+void KeptGates::read(GatesRequest& request) {
+  const io::Safetensors file = io::open_safetensors(files_, path_);
+  const auto found = file.metadata().find(kStepKey);
+  const auto step =
+      found == file.metadata().end() ? std::nullopt : io::parse_number<int64_t>(found->second);
+  if (!step || *step < 1) base::refuse("gates", path_, "does not say which step it was saved at");
+  request.begun = {.step = *step, .tensors = models::read_state(file)};
+  last_.step = saved_step_ = *step;
+}
+
+void KeptGates::save() {
+  if (path_.empty() || last_.step == saved_step_) return;
+  std::vector<io::NamedTensor> tensors;
+  for (const auto& [name, tensor] : last_.tensors) tensors.push_back({name, tensor});
+  io::write_safetensors(files_, path_, tensors, {{kStepKey, std::to_string(last_.step)}});
+  saved_step_ = last_.step;
+  saved_at_ = std::chrono::steady_clock::now();
+}
+
+void KeptGates::remove() {
+  if (path_.empty()) return;
+  if (base::exists(files_, path_)) base::remove_file(files_, path_);
+  state_.remove();
+}
 
 }  // namespace headlight::recipes

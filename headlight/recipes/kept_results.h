@@ -25,4 +25,31 @@ io::Json::Object prune_request_json(base::FileSystem& files, const LoadedModel& 
                                     const PruneRequest& request);
 void keep_rounds(PruneRequest& request, ExperimentState& state);
 
+// What the training of gates depends on.
+io::Json::Object gates_request_json(base::FileSystem& files, const LoadedModel& loaded,
+                                    const GatesRequest& request);
+
+// Where the training of gates stands, in a file of the folder of its state.
+class KeptGates {
+ public:
+  // The request begins where the file says, when there is one, and tells where it stands. Both
+  // outlive it. Throws Error(bad_input) for a file that is none of this training.
+  KeptGates(base::FileSystem& files, ExperimentState& state, GatesRequest& request);
+
+  int64_t step() const { return last_.step; }
+  void save();
+  // Takes file and folder away: what they were for is done.
+  void remove();
+
+ private:
+  void read(GatesRequest& request);
+
+  base::FileSystem& files_;
+  ExperimentState& state_;
+  std::string path_;  // empty: nothing is kept
+  heads::GateState last_ = {};
+  int64_t saved_step_ = 0;
+  std::chrono::steady_clock::time_point saved_at_ = std::chrono::steady_clock::now();
+};
+
 }  // namespace headlight::recipes

@@ -122,6 +122,52 @@ TEST_F(HeadsPruningUse, interrupted_removals_go_on_to_the_same_bytes) {
   EXPECT_FALSE(base::exists(base::real_files(), folder_ / "again.unfinished"));
 }
 
+TEST_F(HeadsPruningUse, interrupted_gates_go_on_to_the_same_bytes) {
+  for (const Words& more : {Words{}, Words{"--train-weights"}}) {
+    const Words words =
+        Words{"heads",   "gates", "numbers",    "--task", "numbers", "--penalty", "0.001",
+              "--steps", "120",   "--examples", "24",     "--quiet", "--json"} +
+        more;
+    const std::string name = more.empty() ? "whole" : "weights";
+    const std::string whole = run(words + Words{"--out", folder_ / name}).output;
+    const Words kept = words + Words{"--out", folder_ / (name + "2")};
+    const std::string unfinished = folder_ / (name + "2.unfinished");
+    bool was_kept = false;
+    for (useconds_t wait = 100'000; !was_kept && wait < 30'000'000; wait += wait / 3) {
+      Program program(kept);
+      usleep(wait);
+      if (!program.send(SIGINT)) break;
+      const ProgramRun interrupted = program.finish();
+      if (interrupted.code == 0) break;
+      ASSERT_EQ(interrupted.code, 130) << interrupted.errors;
+      EXPECT_FALSE(base::exists(base::real_files(), folder_ / (name + "2")));
+      was_kept = base::exists(base::real_files(), unfinished + "/gates.safetensors");
+    }
+    ASSERT_TRUE(was_kept);
+    expect_one_line(run_program(kept), 3, "--resume goes on");
+    expect_one_line(run_program(kept + Words{"--resume", "--seed", "5"}), 3, "seed is 5");
+    EXPECT_EQ(run(kept + Words{"--resume"}).output, whole);
+    EXPECT_EQ(folder_.get(name + "2/model.safetensors"), folder_.get(name + "/model.safetensors"));
+    EXPECT_FALSE(base::exists(base::real_files(), unfinished));
+  }
+}
+
+TEST_F(HeadsPruningUse, gates_refuse_what_is_no_state_of_theirs) {
+  const Words words = {"heads",     "gates",   "numbers", "--task",     "numbers",
+                       "--penalty", "0.01",    "--steps", "40",         "--examples",
+                       "24",        "--quiet", "--out",   folder_ / "x"};
+  Program program(words);
+  while (!base::exists(base::real_files(), folder_ / "x.unfinished/experiment.json")) usleep(1000);
+  ASSERT_TRUE(program.send(SIGKILL));
+  program.finish();
+  for (const char* bytes : {"", "{}", "12345678{}"}) {
+    folder_.put("x.unfinished/gates.safetensors", bytes);
+    expect_one_line(run_program(words + Words{"--resume"}), 3, "gates.safetensors");
+  }
+  base::remove_file(base::real_files(), folder_ / "x.unfinished/gates.safetensors");
+  run(words + Words{"--resume"});
+}
+
 TEST_F(HeadsPruningUse, long_work_tells_how_far_it_is) {
   const std::vector<std::pair<Words, std::string>> works = {
       {{"gates", "numbers", "--task", "numbers", "--penalty", "0.01", "--steps", "3000", "--out",

@@ -217,6 +217,69 @@ TEST_F(Gates, stop_when_they_are_told_to) {
   EXPECT_FALSE(model.attentions()[0]->gates().defined());
 }
 
+// Numbers that later steps do not change.
+nn::StateDict copies_of(const nn::StateDict& tensors) {
+  nn::StateDict copies;
+  for (const auto& [name, tensor] : tensors) {
+    const float* numbers = tensor.data<float>();
+    copies[name] = Tensor::of(tensor.shape(), std::vector(numbers, numbers + tensor.elements()));
+  }
+  return copies;
+}
+
+GateState copy_of(const GateState& state) { return {state.step, copies_of(state.tensors)}; }
+
+TEST_F(Gates, go_on_from_any_step_to_the_same_bits) {
+  for (const auto& each : models_) {
+    models::Model& model = *each;
+    const nn::StateDict weights = copies_of(nn::save_state(model.parameters()));
+    for (const bool trains_weights : {false, true}) {
+      std::vector<GateState> states;
+      GateOptions options{
+          .steps = 9,
+          .trains_weights = trains_weights,
+          .batch = [&](int64_t step) { return gate_batch(model, static_cast<uint64_t>(step)); },
+          .standing = [&](const GateState& state) { states.push_back(copy_of(state)); }};
+      nn::load_state(model.parameters(), copies_of(weights));
+      const std::string whole = io::json_text(gates_json(train_gates(threads_, model, options)));
+      const nn::StateDict learned = copies_of(nn::save_state(model.parameters()));
+      ASSERT_EQ(states.size(), 9U);
+      options.standing = {};
+      for (const size_t step : {size_t{1}, size_t{5}, size_t{9}}) {
+        nn::load_state(model.parameters(), copies_of(weights));
+        options.begun = copy_of(states[step - 1]);
+        EXPECT_EQ(io::json_text(gates_json(train_gates(threads_, model, options))), whole) << step;
+        for (const auto& [name, tensor] : nn::save_state(model.parameters()))
+          EXPECT_TRUE(same_bits(tensor, learned.at(name))) << name;
+      }
+    }
+  }
+}
+
+TEST_F(Gates, refuse_a_state_of_another_training) {
+  models::Model& model = *models_[0];
+  GateState last;
+  GateOptions options{.steps = 2,
+                      .batch = [&](int64_t) { return gate_batch(model, 5); },
+                      .standing = [&](const GateState& state) { last = copy_of(state); }};
+  train_gates(threads_, model, options);
+  const auto error = [&](GateState begun, bool trains_weights = false) {
+    options.begun = std::move(begun);
+    options.trains_weights = trains_weights;
+    return models::error_of([&] { train_gates(threads_, model, options); });
+  };
+  GateState later = copy_of(last);
+  later.step = 3;
+  expect_has(error(later), "step 3");
+  GateState more = copy_of(last);
+  more.tensors["model.x"] = Tensor::of({1}, std::vector<float>{1});
+  expect_has(error(more), "model.x");
+  GateState fewer = copy_of(last);
+  fewer.tensors.erase(fewer.tensors.begin());
+  expect_has(error(fewer), "decoder.0.self");
+  EXPECT_FALSE(error(copy_of(last), true).empty()) << "there are no weights in it";
+}
+
 TEST_F(Gates, refuse_numbers_that_cannot_be) {
   models::Model& model = *models_[0];
   const auto error = [&](GateOptions options) {

@@ -204,5 +204,25 @@ TEST_F(Speed, is_told_as_json) {
   EXPECT_TRUE(row.find("rest")->find("seconds_full")->number());
 }
 
+// A reason is told only where the figures beside it show it.
+TEST(SpeedReasons, go_by_what_was_measured) {
+  SpeedRow row{.bound = 2, .measured = 1.2, .low = 1.1, .high = 1.3, .saved = 1.0 / 3};
+  row.operations_full = {.attention = 60, .rest = 40};
+  row.operations_pruned = {.attention = 10, .rest = 40};
+  row.timed_full = {.attention = 0.3, .rest = 0.7};
+  row.timed_pruned = {.attention = 0.06, .rest = 0.7};
+  EXPECT_EQ(speed_reason(row), SpeedReason::rest);
+  row.timed_full = {.attention = 0.65, .rest = 0.35};
+  row.timed_pruned = {.attention = 0.5, .rest = 0.35};
+  EXPECT_EQ(speed_reason(row), SpeedReason::attention);
+  row.timed_pruned = {.attention = 0.1, .rest = 0.35};
+  EXPECT_EQ(speed_reason(row), SpeedReason::noise) << "neither explains it";
+  row.timed_pruned = {.attention = 0.5, .rest = 0.35};
+  row.high = 2.1;
+  EXPECT_EQ(speed_reason(row), SpeedReason::noise);
+  row.saved = 0.95;
+  EXPECT_EQ(speed_reason(row), SpeedReason::reached);
+}
+
 }  // namespace
 }  // namespace headlight::heads

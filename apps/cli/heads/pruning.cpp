@@ -16,7 +16,8 @@ constexpr std::string_view kGatesExamples =
       each head gets a gate that learns to close where the loss allows it; the model
       without the closed heads goes to a folder
   headlight heads gates stories --data text.txt --penalty 0.01 --steps 600 --out g --html g.html
-      with more steps, and a page with a map of the gates
+      with more steps, and a page with a map of the gates; --resume goes on where it was
+      interrupted
 
 Hard-concrete L0 gates (Louizos et al. 2018, Voita et al. 2019): what is made small is the
 loss + penalty * the expected number of open gates. Then each gate is made open or closed.
@@ -112,8 +113,12 @@ constexpr std::array<Option, 3> kBenchOwnOptions = {{
     {"seconds", "X", "for each of them, at least five runs (default: 1)"},
 }};
 
-constexpr auto kGatesOptions = joined_options(kGatesOwnOptions, kModelFolderOptions,
-                                              kExampleOptions, kIdOptions, kDocumentOptions);
+constexpr std::array<Option, 1> kGatesResumeOptions = {{
+    {"resume", "", "go on with the training that was interrupted"},
+}};
+constexpr auto kGatesOptions =
+    joined_options(kGatesOwnOptions, kModelFolderOptions, kGatesResumeOptions, kExampleOptions,
+                   kIdOptions, kDocumentOptions);
 constexpr std::array<Option, 1> kPruneResumeOptions = {{
     {"resume", "", "go on with the rounds of choosing that were interrupted"},
 }};
@@ -196,6 +201,40 @@ narrate::SmallerModel smaller_model(Session& session, const recipes::LoadedModel
           .written = recipes::pruned_folder(session.files, loaded, folder)};
 }
 
+// Where the training stands is kept beside the new folder until that is there.
+recipes::ModelGatesResult train_kept_gates(Session& session, base::ThreadPool& threads,
+                                           const recipes::LoadedModel& loaded,
+                                           recipes::GatesRequest request) {
+  const Uninterrupted until_written;
+  recipes::ExperimentState state(
+      session.files, {.folder = recipes::unfinished_folder(request.out),
+                      .resume = session.arguments.has("resume"),
+                      .request = recipes::gates_request_json(session.files, loaded, request)});
+  recipes::KeptGates kept(session.files, state, request);
+  recipes::ModelGatesResult result;
+  try {
+    Progress progress(session, command_text(session, "command.progress.gates"));
+    result = recipes::gate_model_heads(threads, session.files, loaded, request,
+                                       stopping_watch(progress, until_written));
+  } catch (const Error& error) {
+    // When all gates have closed there is nothing to go on with.
+    const int64_t steps = request.steps > 0 ? request.steps : heads::GateOptions{}.steps;
+    const bool is_refused = error.kind() == ErrorKind::bad_input && kept.step() == steps;
+    is_refused || kept.step() == 0 ? kept.remove() : kept.save();
+    throw;
+  }
+  if (!result.interrupted || kept.step() == 0) {
+    kept.remove();
+  } else {
+    kept.save();
+    if (!session.arguments.has("quiet")) {
+      say_line(session, "command.heads.interrupted_steps",
+               {{"steps", std::to_string(kept.step())}});
+    }
+  }
+  return result;
+}
+
 void run_gates(Session& session) {
   Arguments& arguments = session.arguments;
   const auto penalty = positive_number(arguments, "penalty");
@@ -213,13 +252,8 @@ void run_gates(Session& session) {
   ExperimentDocuments documents(session, {"data", "ids", "targets"}, OutFolder::model);
   const recipes::LoadedModel loaded = load_model(session);
   base::ThreadPool threads(session.threads);
-  const auto work = [&] {
-    const Uninterrupted until_written;
-    Progress progress(session, command_text(session, "command.progress.gates"));
-    return recipes::gate_model_heads(threads, session.files, loaded, request,
-                                     stopping_watch(progress, until_written));
-  };
-  const recipes::ModelGatesResult result = with_model(work);
+  const recipes::ModelGatesResult result =
+      with_model([&] { return train_kept_gates(session, threads, loaded, request); });
   const narrate::SmallerModel smaller = smaller_model(session, loaded, request.out);
   narrate::Report report = narrate::gates_report(result, smaller);
   if (documents.has_page())

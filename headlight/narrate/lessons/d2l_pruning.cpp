@@ -161,12 +161,12 @@ std::string timed_reason(const Catalogue& catalogue, const TimedModels& timed) {
   };
   if (row.reason == heads::SpeedReason::reached)
     return catalogue.text("lesson.d2l.timed.reached", {{"row", timed.label}});
-  const double rest = row.rest_of_operations(), rest_time = row.rest_of_time();
-  if (row.reason == heads::SpeedReason::rest && rest_time > rest)
-    return told("lesson.d2l.timed.rest", rest, rest_time);
-  const double left = row.attention_operations_left(), time_left = row.attention_time_left();
-  if (row.reason == heads::SpeedReason::attention && time_left > left)
-    return told("lesson.d2l.timed.attention", left, time_left);
+  if (row.reason == heads::SpeedReason::rest)
+    return told("lesson.d2l.timed.rest", row.rest_of_operations(), row.rest_of_time());
+  if (row.reason == heads::SpeedReason::attention) {
+    return told("lesson.d2l.timed.attention", row.attention_operations_left(),
+                row.attention_time_left());
+  }
   return catalogue.text("lesson.d2l.timed.noise", {{"row", timed.label}});
 }
 
