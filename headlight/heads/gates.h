@@ -32,8 +32,8 @@ struct GateStep {
   double expected_open = 0;  // before this step's change
 };
 
-// Where training stands: log_alphas and their moments and, where they learn too, the model's weights
-// and theirs. Handles, not copies: the next step changes them.
+// Where training stands: log_alphas and their moments and, where they learn too, the model's
+// weights and theirs. Handles, not copies: the next step changes them.
 struct GateState {
   int64_t step = 0;  // done
   nn::StateDict tensors = {};

@@ -157,9 +157,10 @@ TEST_F(HeadsPruningUse, gates_refuse_what_is_no_state_of_theirs) {
                        "--penalty", "0.01",    "--steps", "40",         "--examples",
                        "24",        "--quiet", "--out",   folder_ / "x"};
   Program program(words);
-  while (!base::exists(base::real_files(), folder_ / "x.unfinished/experiment.json")) usleep(1000);
-  ASSERT_TRUE(program.send(SIGKILL));
-  program.finish();
+  const std::string state = folder_ / "x.unfinished/experiment.json";
+  for (int i = 0; i < 30'000 && !base::exists(base::real_files(), state); ++i) usleep(1000);
+  program.kill();
+  ASSERT_TRUE(base::exists(base::real_files(), state));
   for (const char* bytes : {"", "{}", "12345678{}"}) {
     folder_.put("x.unfinished/gates.safetensors", bytes);
     expect_one_line(run_program(words + Words{"--resume"}), 3, "gates.safetensors");
@@ -174,7 +175,7 @@ TEST_F(HeadsPruningUse, long_work_tells_how_far_it_is) {
         folder_ / "x"},
        "Gates learn"},
       {{"prune", "numbers", "--keep", "0.5", "--by", "ablation", "--examples", "2000", "--out",
-        folder_ / "x"},
+        folder_ / "y"},
        "Pruning heads"},
       {{"curve", "numbers", "--task", "numbers", "--out", folder_ / "c"}, "Removing heads"},
       {{"bench", "numbers", "numbers", "--seconds", "5"}, "Measuring the speed"}};
@@ -188,6 +189,7 @@ TEST_F(HeadsPruningUse, long_work_tells_how_far_it_is) {
     EXPECT_EQ(terminal.screen().broken_lines(), Words{});
   }
   EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "y"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "c/experiment.json"));
 }
 
