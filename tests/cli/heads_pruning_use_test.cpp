@@ -160,6 +160,7 @@ TEST_F(HeadsPruningUse, gates_refuse_what_is_no_state_of_theirs) {
   const std::string state = folder_ / "x.unfinished/experiment.json";
   for (int i = 0; i < 30'000 && !base::exists(base::real_files(), state); ++i) usleep(1000);
   program.kill();
+  program.finish();
   ASSERT_TRUE(base::exists(base::real_files(), state));
   for (const char* bytes : {"", "{}", "12345678{}"}) {
     folder_.put("x.unfinished/gates.safetensors", bytes);
