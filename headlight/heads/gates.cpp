@@ -63,11 +63,11 @@ class GateTraining {
     } else {
       frozen_.emplace(model.parameters());
     }
-    if (options.begun.step > 0) take_state(options.begun);
+    if (options.begun) take_state(*options.begun);
   }
 
   GatesResult run() {
-    for (int64_t step = options_.begun.step; step < options_.steps; ++step) {
+    for (int64_t step = options_.begun ? options_.begun->step : 0; step < options_.steps; ++step) {
       if (options_.watch.stops()) return {.interrupted = true};
       const GateStep done = learn(step);
       if (options_.step_done) options_.step_done(done);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,7 @@ struct GateOptions {
   std::function<models::Batch(int64_t step)> batch = {};
   std::function<void(const GateStep&)> step_done = {};
   // Where an earlier run stood; this one ends as that would have. Its tensors are written to.
-  GateState begun = {};
+  std::shared_ptr<const GateState> begun = {};
   std::function<void(const GateState&)> standing = {};  // after each step
   Watch watch = {};
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -19,7 +20,7 @@ struct GatesRequest {
   bool trains_weights = false;  // the model's own too
   std::string out = {};         // the model without the heads whose gates closed
   // Where an earlier run stood, and where this one stands after each step.
-  heads::GateState begun = {};
+  std::shared_ptr<const heads::GateState> begun = {};
   std::function<void(const heads::GateState&)> standing = {};
 };
 struct ModelGatesResult {

@@ -125,7 +125,8 @@ void KeptGates::read(GatesRequest& request) {
   const auto step =
       found == file.metadata().end() ? std::nullopt : io::parse_number<int64_t>(found->second);
   if (!step || *step < 1) base::refuse("gates", path_, "does not say which step it was saved at");
-  request.begun = {.step = *step, .tensors = models::read_state(file)};
+  request.begun =
+      std::make_shared<heads::GateState>(heads::GateState{*step, models::read_state(file)});
   last_.step = saved_step_ = *step;
 }
 

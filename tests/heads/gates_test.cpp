@@ -247,7 +247,7 @@ TEST_F(Gates, go_on_from_any_step_to_the_same_bits) {
       options.standing = {};
       for (const size_t step : {size_t{1}, size_t{5}, size_t{9}}) {
         nn::load_state(model.parameters(), copies_of(weights));
-        options.begun = copy_of(states[step - 1]);
+        options.begun = std::make_shared<GateState>(copy_of(states[step - 1]));
         EXPECT_EQ(io::json_text(gates_json(train_gates(threads_, model, options))), whole) << step;
         for (const auto& [name, tensor] : nn::save_state(model.parameters()))
           EXPECT_TRUE(same_bits(tensor, learned.at(name))) << name;
@@ -264,7 +264,7 @@ TEST_F(Gates, refuse_a_state_of_another_training) {
                       .standing = [&](const GateState& state) { last = copy_of(state); }};
   train_gates(threads_, model, options);
   const auto error = [&](GateState begun, bool trains_weights = false) {
-    options.begun = std::move(begun);
+    options.begun = std::make_shared<GateState>(std::move(begun));
     options.trains_weights = trains_weights;
     return models::error_of([&] { train_gates(threads_, model, options); });
   };
