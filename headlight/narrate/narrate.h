@@ -26,6 +26,7 @@
 #include "headlight/narrate/lessons/lesson.h"
 #include "headlight/narrate/lessons/lesson_page.h"
 #include "headlight/narrate/page.h"
+#include "headlight/narrate/page_document.h"
 #include "headlight/narrate/report/heads_reports.h"
 #include "headlight/narrate/report/report.h"
 #include "headlight/narrate/report/report_sentences.h"

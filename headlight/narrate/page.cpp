@@ -181,6 +181,6 @@ std::string Page::data() const {
       {{"runs", runs + "]"}});
 }
 
-void Page::write(base::Output& output) const { write_page(output, data(), PageKind::walk); }
+void Page::write(base::Output& output) const { write_page(output, data()); }
 
 }  // namespace headlight::narrate

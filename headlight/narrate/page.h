@@ -1,5 +1,5 @@
 // The walk as one HTML page that needs nothing else: its style, its script and its numbers are in
-// it. What it looks like is in headlight/narrate/page.
+// it. What it looks like is in studio/.
 #pragma once
 
 #include <set>

@@ -13,15 +13,6 @@ namespace {
 using explain::TracedTensor;
 using io::Json;
 
-// In the order in which they need each other; page.js, which begins, is the last.
-constexpr std::array<std::string_view, 2> kSharedScripts = {"texts.js", "bar.js"};
-constexpr std::array<std::string_view, 8> kScripts = {
-    "formulas.js", "trace.js", "terms.js", "matrix.js",
-    "why.js",      "heads.js", "cards.js", "learning.js",
-};
-constexpr std::array<std::string_view, 2> kLessonScripts = {"lesson.js", "exercise.js"};
-constexpr std::array<std::string_view, 2> kStyles = {"page.css", "figures.css"};
-
 std::string_view file(std::string_view path) {
   return std::ranges::find(page_files(), path, &base::EmbeddedFile::path)->bytes;
 }
@@ -38,8 +29,14 @@ bool is_in_walk(std::string_view key) {
       "message.before_training", "message.after_training", "message.no_target"};
   if (key.starts_with("message.")) return std::ranges::find(kMessages, key) != kMessages.end();
   return !starts_with_one(key, {"lesson.", "first.", "exercise.", "mistake.", "train.", "evaluate.",
-                                "bench.", "info.", "command.", "experiment."}) &&
+                                "bench.", "info.", "command.", "experiment.", "studio."}) &&
          key != "language.order";
+}
+
+// Of the studio, what needs no server.
+bool is_in_studio_without_server(std::string_view key) {
+  return starts_with_one(key, {"studio.panel", "studio.heads.", "studio.microscope.",
+                               "studio.zoom_", "studio.whole_model"});
 }
 
 // A lesson has its own words for its steps.
@@ -84,17 +81,15 @@ bool is_on_way_back(std::string_view way, const PageContent& content) {
   return !is_of_others;
 }
 
-// The terms that the page's scripts ask for by their keys.
-const std::set<std::string_view>& terms_of_scripts() {
+// The terms that the page's script asks for by their keys.
+const std::set<std::string_view>& terms_of_script() {
   static const std::set<std::string_view> kTerms = [] {
     constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_.";
     std::set<std::string_view> terms;
-    for (const std::string_view name : kScripts) {
-      const std::string_view script = file(name);
-      for (size_t at = script.find("term."); at != script.npos; at = script.find("term.", at + 1)) {
-        const size_t end = std::min(script.find_first_not_of(kLetters, at), script.size());
-        terms.insert(script.substr(at, end - at));
-      }
+    const std::string_view script = file("offline.js");
+    for (size_t at = script.find("term."); at != script.npos; at = script.find("term.", at + 1)) {
+      const size_t end = std::min(script.find_first_not_of(kLetters, at), script.size());
+      terms.insert(script.substr(at, end - at));
     }
     return terms;
   }();
@@ -119,7 +114,7 @@ bool is_told(std::string_view key, const PageContent& content, PageKind kind) {
   if (starts_with_one(key, {"backward.", "formula.backward.", "formula.variant.", "step."})) {
     return kind == PageKind::walk && is_of_walk(key, content);
   }
-  if (key.starts_with("term.")) return terms_of_scripts().contains(key);
+  if (key.starts_with("term.")) return terms_of_script().contains(key);
   if (key.starts_with("formula.")) return content.formulas.contains(std::string(after("formula.")));
   if (key.starts_with("operation.")) return is_form(content.formulas, after("operation."));
   if (key.starts_with("tensor.")) return is_end(content.texts, after("tensor."));
@@ -129,7 +124,8 @@ bool is_told(std::string_view key, const PageContent& content, PageKind kind) {
       return key == one || (key.starts_with(one) && key[one.size()] == '.');
     });
   }
-  return kind == PageKind::walk ? is_in_walk(key) : is_in_lesson(key);
+  if (kind == PageKind::lesson) return is_in_lesson(key);
+  return is_in_walk(key) || is_in_studio_without_server(key);
 }
 
 // Nothing in the data can end the element that holds it.
@@ -186,30 +182,30 @@ std::string with_members(
   return text + "}";
 }
 
-void write_page(base::Output& output, const std::string& data, PageKind kind) {
-  std::string_view rest = file("page.html");
+void write_page(base::Output& output, const std::string& data) {
+  std::string_view rest = file("offline.html");
   const auto put_until = [&](std::string_view mark) {
     const size_t at = rest.find(mark);
     output.write(rest.substr(0, at));
     rest.remove_prefix(at + mark.size());
   };
   put_until("{{style}}");
-  for (const std::string_view style : kStyles) output.write(file(style));
-  if (kind == PageKind::lesson) output.write(file("lesson.css"));
-  if (kind == PageKind::report) output.write(file("report.css"));
+  output.write(file("offline.css"));
   put_until("{{data}}");
   output.write(inside_script(data));
   put_until("{{script}}");
-  output.write("\"use strict\";\n");
-  for (const std::string_view script : kSharedScripts) output.write(file(script));
-  if (kind != PageKind::report) {
-    for (const std::string_view script : kScripts) output.write(file(script));
-  }
-  if (kind == PageKind::lesson) {
-    for (const std::string_view script : kLessonScripts) output.write(file(script));
-  }
-  output.write(file(kind == PageKind::report ? "report.js" : "page.js"));
+  output.write(file("offline.js"));
   output.write(rest);
+}
+
+const std::vector<StudioFile>& studio_files() {
+  static const std::vector<StudioFile> files = {
+      {"/", "text/html; charset=utf-8", file("studio.html.gz")},
+      {"/studio.js", "text/javascript; charset=utf-8", file("studio.js.gz")},
+      {"/studio.css", "text/css; charset=utf-8", file("studio.css.gz")},
+      {"/icon.svg", "image/svg+xml", file("icon.svg.gz")},
+  };
+  return files;
 }
 
 }  // namespace headlight::narrate

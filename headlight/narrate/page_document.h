@@ -1,5 +1,5 @@
-// What pages are put together from: scripts and styles, the texts that their runs need, and the
-// document around their data.
+// What pages are put together from: the built script and style, the texts that their runs need, and
+// the document around their data; and the studio's page, which has its data from a server.
 #pragma once
 
 #include <initializer_list>
@@ -13,7 +13,7 @@
 
 namespace headlight::narrate {
 
-// The parts of the page; made by cmake/HeadlightEmbed.cmake from headlight/narrate/page.
+// The built page; made by cmake/HeadlightEmbed.cmake from studio/dist.
 const std::vector<base::EmbeddedFile>& page_files();
 
 enum class PageKind { walk, lesson, report };
@@ -40,6 +40,14 @@ std::string with_members(
     std::initializer_list<std::pair<std::string_view, std::string_view>> members);
 
 // The page around its data, one JSON document. Throws what the output throws.
-void write_page(base::Output& output, const std::string& data, PageKind kind);
+void write_page(base::Output& output, const std::string& data);
+
+// The studio, as a server sends it.
+struct StudioFile {
+  std::string_view path;  // of the request: "/", "/studio.js"
+  std::string_view content_type;
+  std::string_view gzipped;  // for Content-Encoding: gzip
+};
+const std::vector<StudioFile>& studio_files();
 
 }  // namespace headlight::narrate

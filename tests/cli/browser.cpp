@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view kReport =
     "function report(text) { parent.postMessage(String(text), '*'); }\n"
-    "addEventListener('error', (event) => report('error: ' + event.message));\n";
+    "addEventListener('error', (event) => report('error: ' + event.message));\n"
+    "Object.assign(globalThis, headlight);\n";
 
 std::string frame_around(const std::string& path, WindowSize screen) {
   return "<!doctype html><meta charset=utf-8><style>body{margin:0}iframe{border:0}</style>"

@@ -39,7 +39,7 @@ function checkMap() {
     const column = scores.find((one) => one.name === name);
     for (const cell of document.querySelectorAll("#map td[data-head]")) {
       const value = rowsOfHeads.get(cell.dataset.head)[column.at];
-      expect(cell.textContent === String(cellText(value, column, column.brief)), `${cell.dataset.head} shows ${cell.textContent} for ${value}`);
+      expect(cell.textContent === String(reportCell(value, column, column.brief)), `${cell.dataset.head} shows ${cell.textContent} for ${value}`);
       expect((value ?? 0) < 0 === cell.classList.contains("minus"), `the sign of ${cell.dataset.head} is not shown`);
     }
   }
@@ -101,7 +101,7 @@ function checkTables() {
     if (!column) return;
     const shown = () => [...document.getElementById(`table-${i}`).querySelectorAll("tbody tr")].map((row) => row.children[column.at].textContent);
     const sort = () => document.querySelector(`#table-${i} [data-column="${column.name}"]`).click();
-    const expected = numbersAt(table, column.at).sort((a, b) => b - a).map((one) => String(cellText(one, column)));
+    const expected = numbersAt(table, column.at).sort((a, b) => b - a).map((one) => String(reportCell(one, column)));
     sort();
     expect(shown().slice(0, expected.length).join() === expected.join(), `table ${i} is not sorted by ${column.name}`);
     sort();

@@ -86,19 +86,29 @@ class KnownKeys {
   std::set<std::string> keys_;
 };
 
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
 std::vector<std::string> sources() {
   std::vector<std::string> all;
   for (const char* folder :
-       {"/headlight/narrate", "/headlight/narrate/lessons", "/headlight/narrate/page",
-        "/headlight/narrate/report", "/headlight/explain", "/headlight/explain/operations",
+       {"/headlight/narrate", "/headlight/narrate/lessons", "/headlight/narrate/report",
+        "/headlight/explain", "/headlight/explain/operations",
         "/headlight/nn", "/headlight/recipes", "/apps/cli", "/apps/cli/explain", "/apps/cli/bench",
         "/apps/cli/attend", "/apps/cli/heads", "/apps/cli/program"}) {
     for (const auto& entry : std::filesystem::directory_iterator(tests::source_folder() + folder)) {
-      if (entry.path().extension() != ".cpp" && entry.path().extension() != ".js") continue;
-      std::ifstream file(entry.path());
-      all.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+      if (entry.path().extension() == ".cpp") all.push_back(text_of(entry.path()));
     }
   }
+  // The page: a view asks for the texts of its name wherever that stands.
+  std::string page;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(tests::source_folder() + "/studio/src")) {
+    if (entry.path().extension() == ".ts") page += text_of(entry.path());
+  }
+  all.push_back(page);
   return all;
 }
 

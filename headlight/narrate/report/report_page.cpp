@@ -129,7 +129,7 @@ void write_report_page(base::Output& output, const Report& report, const std::st
                                                      {"runs", Json::Array{}},
                                                      {"texts", page_texts({}, PageKind::report)}},
                                         {{"report", told_report}});
-  write_page(output, data, PageKind::report);
+  write_page(output, data);
 }
 
 }  // namespace headlight::narrate

@@ -1,0 +1,100 @@
+// The server's API: the only place that sends requests.
+import { data } from "../trace/document";
+import { state } from "../state/state";
+import { endOf, placeOf } from "../trace/run";
+import { readSafetensors } from "./safetensors";
+import { ApiError, type CellAnswer, type EdgesAnswer, type HeadsAnswer, type HeadsRequest, type Lesson, type ModelsAnswer, type ServerEvent, type Source, type TextsAnswer, type Tile, type TileRequest, type TraceRequest } from "./source";
+import type { PageDocument } from "./types";
+
+type Query = Record<string, string | number | undefined>;
+function addressOf(path: string, query: Query = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined).map(([key, value]) => [key, String(value)]);
+  return given.length > 0 ? `${path}?${new URLSearchParams(given as string[][])}` : path;
+}
+
+async function send(method: string, address: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+  const answer = await fetch(address, { method, signal, ...(body === undefined ? {} : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }) });
+  if (answer.ok) return answer;
+  const told = await answer.json().catch(() => undefined);
+  throw new ApiError(told?.error?.message ?? `${answer.status} ${answer.statusText}`, answer.status, told?.error?.param);
+}
+async function get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> { return (await send("GET", addressOf(path, query), undefined, signal)).json(); }
+
+const namesAtOnce = 128;  // the server takes 256; addresses stay short
+
+export class Server implements Source {
+  readonly isServer = true;
+
+  private trace_path(rest: string): string { return `/api/trace/${data.id}${rest}`; }
+
+  async tensors(names: string[]) {
+    const found = new Map<string, { shape: number[]; values: Float32Array | Float64Array }>();
+    for (let from = 0; from < names.length; from += namesAtOnce) {
+      const answer = await send("GET", addressOf(this.trace_path("/tensors"), { names: names.slice(from, from + namesAtOnce).join(","), run: state.run }));
+      for (const [name, one] of readSafetensors(await answer.arrayBuffer()).tensors) found.set(name, one);
+    }
+    return found;
+  }
+
+  async tile({ name, head, rows, columns, most }: TileRequest): Promise<Tile> {
+    const full = head === undefined ? name : `${placeOf(name)}.head.${head}.${endOf(name)}`;
+    const answer = await send("GET", addressOf(this.trace_path("/tensors"),
+      { names: full, run: state.run, rows: rows?.join(":"), cols: columns?.join(":"), pool: `${most}x${most}` }));
+    const { tensors, metadata } = readSafetensors(await answer.arrayBuffer());
+    const part = JSON.parse(metadata.tiles ?? "{}")[full];
+    const max = tensors.get(full) ?? tensors.get(`${full}:max`);
+    if (!max) throw new ApiError(`${full} is not in the answer`, 500);
+    const [height = 1, width = 1] = max.shape.slice(-2);
+    return { rows: part?.rows ?? rows ?? [0, height], columns: part?.cols ?? columns ?? [0, width], rowStep: part?.row_step ?? 1, columnStep: part?.col_step ?? 1,
+      height, width, max: max.values as Float32Array, mean: (tensors.get(`${full}:mean`) ?? max).values as Float32Array };
+  }
+
+  cell(cell: string): Promise<CellAnswer> { return get(this.trace_path("/cell"), { cell, run: state.run }); }
+  edges(request: { name: string; head: number; mass: number; limit: number; rows?: number[]; skipFirst?: boolean }): Promise<EdgesAnswer> {
+    const name = `${placeOf(request.name)}.head.${request.head}.${endOf(request.name)}`;
+    return get(this.trace_path("/edges"), { name, mass: request.mass, limit: request.limit, rows: request.rows?.join(","), skip_first: request.skipFirst ? 1 : undefined, run: state.run });
+  }
+  heads(request: HeadsRequest = {}): Promise<HeadsAnswer> {
+    return get(this.trace_path("/heads"), { size: request.size, behaviour: request.behaviour ? 1 : undefined, importance: request.importance ? 1 : undefined, run: state.run });
+  }
+  exportAddress(form: string, query: Record<string, string> = {}): string { return addressOf(`/api/export/${data.id}.${form}`, { run: state.run, ...query }); }
+
+  models(): Promise<ModelsAnswer> { return get("/api/models"); }
+  texts(lang: string): Promise<TextsAnswer> { return get("/api/texts", { lang }); }
+  async trace(request: TraceRequest, signal?: AbortSignal): Promise<PageDocument> { return (await send("POST", "/api/trace", request, signal)).json(); }
+  async lessons(lang: string): Promise<Lesson[]> { return (await get<{ lessons: Lesson[] }>("/api/lessons", { lang })).lessons; }
+  lesson(name: string): Promise<PageDocument> { return get(`/api/lessons/${name}`, { lang: state.lang }); }
+
+  async ask<T>(method: "GET" | "POST" | "DELETE", path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+    const answer = await send(method, path, body, signal);
+    return answer.status === 204 ? (undefined as T) : answer.json();
+  }
+  async stream(method: "GET" | "POST", path: string, body: unknown, take: (event: ServerEvent) => void, signal?: AbortSignal): Promise<void> {
+    const answer = await send(method, path, body ?? undefined, signal);
+    const reader = (answer.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream() as any).getReader() as ReadableStreamDefaultReader<string>;
+    let held = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      held += value ?? "";
+      const blocks = held.split(/\r?\n\r?\n/);
+      held = done ? "" : (blocks.pop() as string);
+      for (const block of blocks) {
+        const event = eventOf(block);
+        if (event) take(event);
+      }
+      if (done) return;
+    }
+  }
+}
+
+// One block of a stream of server-sent events; comments and blocks without data are none.
+export function eventOf(block: string): ServerEvent | undefined {
+  const made = { event: "message", id: undefined as string | undefined, lines: [] as string[] };
+  for (const line of block.split(/\r?\n/)) {
+    const [, field, value = ""] = /^(\w+)(?:: ?(.*))?$/.exec(line) ?? [];
+    if (field === "event") made.event = value;
+    else if (field === "id") made.id = value;
+    else if (field === "data") made.lines.push(value);
+  }
+  return made.lines.length > 0 ? { event: made.event, id: made.id, data: JSON.parse(made.lines.join("\n")) } : undefined;
+}

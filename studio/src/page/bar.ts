@@ -1,0 +1,46 @@
+// The bar of every page: what is looked at, panels, languages, light or dark, keys.
+import { source } from "../api/source";
+import { button, choice, drawing, element, fill, type Child } from "../draw/element";
+import { state } from "../state/state";
+import { languages, nameOfLanguage, text } from "../texts/words";
+import { hasRun, runs } from "../trace/document";
+import { chooseLanguage, chooseRun, chooseTheme, choosePanel, currentView, isDark, tabViews } from "./page";
+import { showHelp } from "./help";
+
+let extra: () => Child = () => undefined;
+// What a page adds at the end.
+export function addToBar(make: () => Child): void { extra = make; }
+let besidePanels: () => Child = () => undefined;
+// What a page has beside its panels, made once.
+export function addToPanels(make: () => Child): void { besidePanels = make; }
+
+export function drawBar(): void {
+  const mark = drawing("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" },
+    drawing("path", { d: "M3 12 L21 4 V20 Z", fill: "rgb(var(--beam) / .55)" }), drawing("circle", { cx: 5, cy: 12, r: 4, fill: "rgb(var(--text))" }));
+  const bar = document.getElementById("bar") as HTMLElement;
+  const held = document.activeElement?.closest("#bar") ? document.activeElement.getAttribute("data-key") : null;
+  fill(bar,
+    source.isServer ? element("a", { class: "brand", href: "#panel=start", click: (event: Event) => { event.preventDefault(); choosePanel("start"); } }, mark, "Headlight") : element("span", { class: "brand" }, mark, "Headlight"),
+    runsChoice(),
+    choice(text("page.language"), languages().map((lang) => ({ label: lang.toUpperCase(), title: nameOfLanguage(lang), value: lang })), state.lang, chooseLanguage),
+    button(isDark() ? "☀" : "☾", { class: "round", title: text("page.theme"), "aria-label": text("page.theme"), click: chooseTheme }),
+    extra(), button("?", { class: "round", title: text("page.help"), "aria-label": text("page.help"), click: showHelp }));
+  if (held) bar.querySelector<HTMLElement>(`[data-key="${held}"]`)?.focus({ preventScroll: true });
+  drawPanels();
+}
+
+function runsChoice(): Child {
+  return runs.length > 1 && choice(text("page.numbers"), runs.map((one, i) => ({ label: text(one.key), value: i })), state.run, chooseRun);
+}
+
+// Tabs of the panels.
+function drawPanels(): void {
+  const holder = document.getElementById("panels") as HTMLElement;
+  const listed = tabViews();
+  holder.hidden = listed.length < 2;
+  if (holder.hidden) return;
+  const tabs = holder.querySelector(".tabs") ?? element("nav", { class: "tabs", "aria-label": text("studio.panels") });
+  fill(tabs, listed.map((view) => element("button", { type: "button", class: "tab", "data-panel": view.name, "aria-current": view.name === currentView().name ? "page" : undefined,
+    disabled: view.needs === "run" && !hasRun(), click: () => choosePanel(view.name) }, text(`studio.panel.${view.name}`))));
+  if (!tabs.isConnected) fill(holder, tabs, besidePanels());
+}

@@ -1,0 +1,37 @@
+// The bar with the model and the sentence: edit it, and it is run again.
+import { button, element, fill } from "../draw/element";
+import { state } from "../state/state";
+import { text } from "../texts/words";
+import { choosePanel, redraw, remember } from "./page";
+import { busy, failure, known, modelInfo, onSession, openTrace } from "./session";
+
+export function sentenceBar(): HTMLElement {
+  const models = element("select", { id: "model", "aria-label": text("studio.model"), change: () => { state.model = models.value; state.text = ""; state.target = ""; state.train = false; run(); } },
+    known.models.map((model) => element("option", { value: model.id }, model.id)));
+  const sentence = element("input", { id: "sentence", type: "text", autocomplete: "off", spellcheck: "false", "aria-label": text("studio.sentence"), "aria-describedby": "said", maxlength: 4000 });
+  const target = element("input", { id: "target", type: "text", autocomplete: "off", spellcheck: "false", "aria-label": text("studio.target"), placeholder: text("studio.target"), maxlength: 4000 });
+  const said = element("p", { id: "said", class: "said", role: "status" });
+  const go = button(text("studio.run"), { class: "go" });
+  go.type = "submit";
+  const made = element("form", { class: "sentence-bar", submit: (event: Event) => { event.preventDefault(); state.text = sentence.value; state.target = target.value; run(); } }, models, sentence, target, go, said);
+  const show = () => {
+    models.value = state.model;
+    if (document.activeElement !== sentence) sentence.value = state.text;
+    if (document.activeElement !== target) target.value = state.target;
+    target.hidden = !modelInfo()?.can.translates;
+    go.disabled = busy;
+    made.toggleAttribute("aria-busy", busy);
+    fill(said, failure && !busy ? failure.message : "");
+    sentence.setAttribute("aria-invalid", String(Boolean(failure)));
+  };
+  onSession(show);
+  show();
+  return made;
+}
+
+async function run(): Promise<void> {
+  if (!(await openTrace())) return;
+  if (state.panel === "lesson") choosePanel("walk");
+  else redraw();
+  remember(true);
+}

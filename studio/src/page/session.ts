@@ -1,0 +1,62 @@
+// What is open at the server: the model, the sentence, and the trace of it.
+import { ApiError, source, type ModelInfo, type ModelsAnswer } from "../api/source";
+import { state } from "../state/state";
+import { addTexts, languageNames } from "../texts/words";
+import { openDocument } from "../trace/document";
+
+export let known: ModelsAnswer;
+export function modelInfo(id = state.model): ModelInfo | undefined { return known.models.find((one) => one.id === id); }
+
+export interface Failure { message: string; param: string | null }
+export let failure: Failure | undefined;  // of the last sentence
+export let busy = false;
+
+const listeners = new Set<() => void>();
+// What shows whether something is being computed, or what went wrong.
+export function onSession(call: () => void): void { listeners.add(call); }
+function tell(): void { for (const call of listeners) call(); }
+
+export async function openSession(): Promise<void> {
+  known = await source.models();
+  if (!modelInfo()) state.model = known.models[0]?.id ?? "worked";
+}
+export async function loadTexts(language: string): Promise<void> {
+  const told = await source.texts(language);
+  for (const { code, name } of told.languages) languageNames.set(code, name);
+  addTexts(told.language, told.texts);
+}
+
+let running: AbortController | undefined;
+// Traces the chosen sentence by the chosen model. False: it could not be, and `failure` says why, or another one was asked for meanwhile.
+export async function openTrace(): Promise<boolean> {
+  running?.abort();
+  const own = (running = new AbortController());
+  busy = true;
+  failure = undefined;
+  tell();
+  try {
+    const model = modelInfo();
+    const isWorked = state.model === "worked";
+    const text = state.text || (isWorked ? known.worked.sentences[0]?.source : model?.example) || "";
+    const document = await source.trace({ model: state.model, text, ...(state.target !== "" && { target: state.target }), ...(isWorked && state.train && { train: true }) }, own.signal);
+    state.text = text;
+    openDocument({ ...document, texts: {} });
+    state.heads = {};
+    state.rows = {};
+    state.position = undefined;
+    state.trail = [];
+    return true;
+  } catch (error) {
+    if (own.signal.aborted) return false;
+    failure = error instanceof ApiError ? { message: error.message, param: error.param } : { message: String((error as Error).message), param: null };
+    return false;
+  } finally {
+    if (running === own) busy = false;
+    tell();
+  }
+}
+export async function openLesson(name: string): Promise<void> {
+  openDocument({ ...(await source.lesson(name)), texts: {} });
+  state.lesson = name;
+  state.trail = [];
+}

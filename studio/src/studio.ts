@@ -1,0 +1,49 @@
+// The studio: the page of a server.
+import { Server } from "./api/server";
+import { setSource } from "./api/source";
+import { exposed } from "./exposed";
+import { addToBar, addToPanels } from "./page/bar";
+import { listen } from "./page/keys";
+import { recall, redraw, setViews, walk } from "./page/page";
+import { restore } from "./page/restore";
+import { sentenceBar } from "./page/sentence_bar";
+import { loadTexts, openLesson, openSession, openTrace } from "./page/session";
+import { setEntries } from "./page/side";
+import { state } from "./state/state";
+import { has, wordsOf } from "./texts/words";
+import { data } from "./trace/document";
+import { exerciseSwitch, lessonEntries, lessonTitle, lessonView } from "./views/lesson/lesson";
+import { panels } from "./views/studio_panels";
+import { startView } from "./views/start";
+import { walkEntries } from "./views/walk/walk";
+
+// The first of the reader's languages that the program speaks.
+function preferredLanguage(): string {
+  const spoken = ["en", "tr", "az", "ko"];
+  const asked = new URLSearchParams(location.hash.slice(1)).get("lang");
+  return [asked, ...navigator.languages.map((one) => one.slice(0, 2))].find((one): one is string => one !== null && spoken.includes(one)) ?? "en";
+}
+
+async function openAddress(): Promise<void> {
+  const chosen = recall("");
+  if (state.panel === "lesson" && state.lesson) await openLesson(state.lesson);
+  else if (!(await openTrace())) state.panel = "start";
+  restore(chosen);
+}
+
+async function open(): Promise<void> {
+  setSource(new Server());
+  addToBar(exerciseSwitch);
+  addToPanels(sentenceBar);
+  setEntries({ walk: walkEntries, lesson: lessonEntries });
+  setViews([startView, ...panels, lessonView], () => (state.panel === "lesson" && data.lesson ? lessonTitle() : wordsOf(has(`studio.panel.${state.panel}`) ? `studio.panel.${state.panel}` : "studio.welcome")));
+  Object.assign(state, { panel: "start", model: "worked", lang: preferredLanguage() });
+  await Promise.all([loadTexts(state.lang), openSession()]);
+  redraw();
+  await openAddress();
+  addEventListener("popstate", () => void openAddress());
+}
+
+listen();
+Object.assign(globalThis, { headlight: exposed });
+open().catch((error) => { walk.textContent = String(error.message); });
