@@ -11,11 +11,11 @@ import { data, run, runs, stepNumbers, vocabularyLabels } from "./trace/document
 import { rowAt } from "./trace/heads";
 import { indexAt, offsetOf, placeOf } from "./trace/run";
 import { Explanation } from "./trace/terms";
-import { cellOf, cellText, nearName } from "./trace/views";
+import { cellOf, cellText, mostWords, nearName } from "./trace/views";
 import { answer, askWhy, closeWhy, drawer } from "./views/why";
 
 export const exposed = {
   state, element, text, wordsOf, prose, percent, formulaOf, Explanation, indexAt, offsetOf, placeOf, rowAt, cellOf, cellText, nearName, run, redraw, answer, askWhy, closeWhy, showHelp,
-  drawer, walk, clipped, shownMatrices, tableCellAt,
+  drawer, walk, clipped, mostWords, shownMatrices, tableCellAt,
   get data() { return data; }, get runs() { return runs; }, get stepNumbers() { return stepNumbers; }, get vocabularyLabels() { return vocabularyLabels; },
 };

@@ -81,13 +81,14 @@ void find_empty_names(const Source& source, Findings& findings) {
 
 Sources read_sources(const std::filesystem::path& root) {
   namespace fs = std::filesystem;
-  static const std::set<std::string> kinds = {".h",  ".cpp",  ".txt", ".cmake", ".in",
-                                              ".md", ".json", ".svg", ".sh",    ""};
+  static const std::set<std::string> kinds = {".h",    ".cpp", ".txt", ".cmake", ".in",  ".md",
+                                              ".json", ".svg", ".sh",  ".ts",    ".mjs", ""};
   Sources sources;
   for (auto entry = fs::recursive_directory_iterator(root); entry != fs::end(entry); ++entry) {
     const std::string name = entry->path().filename().string();
     const bool hidden = name.starts_with(".") && name != ".ci";
-    if (entry->is_directory() && (hidden || name.starts_with("build") || name == "corpus")) {
+    const bool is_foreign = name == "corpus" || name == "node_modules" || name == "dist";
+    if (entry->is_directory() && (hidden || name.starts_with("build") || is_foreign)) {
       entry.disable_recursion_pending();
     }
     if (hidden || !entry->is_regular_file() || !kinds.contains(entry->path().extension().string()))

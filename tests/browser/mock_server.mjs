@@ -152,7 +152,7 @@ export function startMock(port = 0) {
       response.writeHead(200, { "Content-Type": Buffer.isBuffer(told) ? "application/octet-stream" : "application/json" });
       response.end(Buffer.isBuffer(told) ? told : JSON.stringify(told));
     } catch (error) {
-      response.writeHead(error.status ?? 400, { "Content-Type": "application/json" });
+      response.writeHead(error.status === 404 ? 404 : 400, { "Content-Type": "application/json" });
       response.end(JSON.stringify({ error: { message: String(error.stderr ?? error.message).trim(), type: "invalid_request_error", param: null, code: null } }));
     }
   });

@@ -95,8 +95,8 @@ std::vector<std::string> sources() {
   std::vector<std::string> all;
   for (const char* folder :
        {"/headlight/narrate", "/headlight/narrate/lessons", "/headlight/narrate/report",
-        "/headlight/explain", "/headlight/explain/operations",
-        "/headlight/nn", "/headlight/recipes", "/apps/cli", "/apps/cli/explain", "/apps/cli/bench",
+        "/headlight/explain", "/headlight/explain/operations", "/headlight/nn",
+        "/headlight/recipes", "/apps/cli", "/apps/cli/explain", "/apps/cli/bench",
         "/apps/cli/attend", "/apps/cli/heads", "/apps/cli/program"}) {
     for (const auto& entry : std::filesystem::directory_iterator(tests::source_folder() + folder)) {
       if (entry.path().extension() == ".cpp") all.push_back(text_of(entry.path()));

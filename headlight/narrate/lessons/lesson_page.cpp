@@ -170,7 +170,7 @@ void write_lesson_page(base::Output& output, base::ThreadPool& threads, const Le
                            {"lesson", std::move(described)},
                            {"operations", explain::operations_json(content.operations)},
                            {"texts", page_texts(content, PageKind::lesson)}};
-  write_page(output, with_members(data, {{"runs", "[" + run.json() + "]"}}), PageKind::lesson);
+  write_page(output, with_members(data, {{"runs", "[" + run.json() + "]"}}));
 }
 
 }  // namespace headlight::narrate

@@ -23,7 +23,7 @@ export interface TileOptions {
   ink: string;
   largest?: number;                // of all numbers, where it is known
   shading?: Shading;
-  fetch(rows: [number, number], columns: [number, number], most: number): Promise<Tile>;
+  tile(rows: [number, number], columns: [number, number], most: number): Promise<Tile>;
   pick?(row: number, column: number): void;   // a click, or Enter
   point?(row: number, column: number): void;  // the pointer, or arrows
 }
@@ -88,7 +88,7 @@ export function tiles(options: TileOptions): TileMap {
     const columns: [number, number] = [from + x * size, Math.min(options.columns, from + (x + 1) * size)];
     if (rows[0] >= rows[1] || columns[0] >= columns[1]) return undefined;
     cache.set(key, "coming");
-    options.fetch(rows, columns, tileCells).then((tile) => {
+    options.tile(rows, columns, tileCells).then((tile) => {
       cache.set(key, { tile });
       if (options.largest === undefined) for (const value of tile.max) if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(value));
       draw();
@@ -282,7 +282,7 @@ export function tileMap(tensor: Tensor, head?: number): HTMLElement {
   const indexOf = (r: number, c: number) => { const index = view.index(r, 0); index[index.length - 1] = c; return index; };
   return tiles({
     rows: view.rows, columns, rowLabels: view.rowLabels, columnLabels: view.words ? labels : view.columnLabels ?? [], label: titleOf(tensor), ink: inkOf(tensor), largest: tensor.attention ? 1 : undefined,
-    fetch: (rows, cols, most) => source.tile({ name: tensor.same_as ?? tensor.name, head: head === undefined ? undefined : headNumber(tensor, head), rows, columns: cols, most }),
+    tile: (rows, cols, most) => source.tile({ name: tensor.same_as ?? tensor.name, head: head === undefined ? undefined : headNumber(tensor, head), rows, columns: cols, most }),
     pick: (r, c) => askWhy({ name: tensor.name, index: indexOf(r, c) }, { from: document.activeElement }),
   }).element;
 }

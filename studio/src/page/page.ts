@@ -1,10 +1,12 @@
 // The page as a whole: which view is shown, what is drawn again when something is chosen, and the address that remembers it.
+import { source } from "../api/source";
 import { repaint } from "../draw/matrix";
 import { retell } from "../draw/element";
 import { state } from "../state/state";
 import { addressOf, recallState } from "../state/address";
 import { hasLanguage, languages } from "../texts/words";
 import { hasRun, run } from "../trace/document";
+import { loadSmallRun } from "../trace/loading";
 import { chosenPlace, headAt } from "../trace/heads";
 import { placeOf } from "../trace/run";
 import type { View } from "../views/view";
@@ -59,8 +61,9 @@ export function choosePanel(name: string): void {
   walk.focus({ preventScroll: true });
   remember(true);
 }
-export function chooseRun(chosen: number): void {
+export async function chooseRun(chosen: number): Promise<void> {
   state.run = chosen;
+  if (source.isServer) await loadSmallRun();
   redraw();
   remember();
 }

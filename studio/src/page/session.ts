@@ -3,6 +3,7 @@ import { ApiError, source, type ModelInfo, type ModelsAnswer } from "../api/sour
 import { state } from "../state/state";
 import { addTexts, languageNames } from "../texts/words";
 import { openDocument } from "../trace/document";
+import { loadSmallRun } from "../trace/loading";
 
 export let known: ModelsAnswer;
 export function modelInfo(id = state.model): ModelInfo | undefined { return known.models.find((one) => one.id === id); }
@@ -41,6 +42,7 @@ export async function openTrace(): Promise<boolean> {
     const document = await source.trace({ model: state.model, text, ...(state.target !== "" && { target: state.target }), ...(isWorked && state.train && { train: true }) }, own.signal);
     state.text = text;
     openDocument({ ...document, texts: {} });
+    await loadSmallRun();
     state.heads = {};
     state.rows = {};
     state.position = undefined;

@@ -5,7 +5,7 @@ import { run } from "./document";
 import { headAt, headIndex, headNumber, rowAt } from "./heads";
 import { endOf, mostCells, placeOf } from "./run";
 
-const mostWords = 40;  // columns of a table whose columns are words
+export const mostWords = 40;  // columns of a table whose columns are words
 
 // A matrix of a tensor: what stands where, and the words beside it.
 export interface MatrixView {

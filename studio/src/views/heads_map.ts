@@ -165,7 +165,7 @@ function headDetail(head: MappedHead | undefined): Child {
   if (!tensor) return undefined;
   const [, , rows = 1, columns = 1] = tensor.shape;
   const large = tiles({ rows, columns, rowLabels: run().labels(tensor.axes[2]), columnLabels: run().labels(tensor.axes[3]), label: head.name, ink: "a", largest: 1, shading,
-    fetch: (r, c, most) => source.tile({ name: tensor.name, head: head.head, rows: r, columns: c, most }),
+    tile: (r, c, most) => source.tile({ name: tensor.name, head: head.head, rows: r, columns: c, most }),
     pick: (row) => { setHead(head.name); state.rows[head.place] = row; choosePanel("microscope"); } });
   return [
     element("h3", {}, element("code", {}, head.name)), element("p", { class: "where" }, placeTitle(head.place), " · ", text("place.head", { head: head.head })),

@@ -168,7 +168,7 @@ function labelled(tensor: Tensor, axis: number): string[] {
 function mapOf(tensor: Tensor, head: number): HTMLElement {
   const map: TileMap = tiles({ rows: tensor.shape[2] as number, columns: tensor.shape[3] as number, rowLabels: run().labels(tensor.axes[2]), columnLabels: run().labels(tensor.axes[3]),
     label: `${placeOf(tensor.name)}.${head}`, ink: "a", largest: 1, shading: chosen.shading,
-    fetch: (rows, columns, most) => source.tile({ name: tensor.name, head, rows, columns, most }),
+    tile: (rows, columns, most) => source.tile({ name: tensor.name, head, rows, columns, most }),
     pick: (row, column) => { chosen.key = column; chooseRow(row, true); askWhy({ name: tensor.name, index: [0, headIndex(tensor, head), row, column] }, { from: document.activeElement }); } });
   map.setSelection(chosen.rows);
   return map.element;

@@ -5,7 +5,7 @@ import { cellAt, focusCell, leftOut, shownMatrices } from "../../draw/matrix";
 import { moveCard, type SideEntry } from "../../page/side";
 import { has, text } from "../../texts/words";
 import { data, run } from "../../trace/document";
-import { load, loadSmallRun } from "../../trace/loading";
+import { load } from "../../trace/loading";
 import { shownFirst } from "../../trace/heads";
 import { placeOf } from "../../trace/run";
 import type { Tensor } from "../../api/types";
@@ -33,13 +33,13 @@ export function walkEntries(): SideEntry[] {
   return data.steps.flatMap(({ name, number, heads }): SideEntry[] => [[`step-${number}`, String(number), text(`step.${name}.title`)], ...(heads ? [["heads", "·", text("heads.title")] as SideEntry] : [])]);
 }
 
-// The numbers of a small run, and what the first picture shows.
+// Of a large run, what the first picture shows.
 function fetchOpening(holder: HTMLElement): void {
   const shown = run();
   const first = shownFirst()?.place;
   const tensor = first === undefined ? undefined : shown.attentionAt(first);
-  const redraw = () => { if (run() === shown) holder.querySelector("#opening")?.fill?.(); };
-  loadSmallRun().then(() => (tensor && !tensor.values && (tensor.shape[2] as number) <= 256 ? load(tensor) : undefined)).then(redraw, redraw);
+  if (!tensor || tensor.values || (tensor.shape[2] as number) > 256) return;
+  load(tensor).then(() => { if (run() === shown) holder.querySelector("#opening")?.fill?.(); }, () => undefined);
 }
 
 function headsCard(): Child {

@@ -1,0 +1,64 @@
+// A browser with the studio in it: the page of `headlight serve`, watched for errors and for requests that leave the machine.
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
+import { startMock } from "./mock_server.mjs";
+
+export const root = fileURLToPath(new URL("../..", import.meta.url));
+export const program = process.env.HEADLIGHT_PROGRAM ?? `${root}build/release/apps/cli/headlight`;
+const require = createRequire(`${root}studio/package.json`);
+
+// Why these tests cannot be had here; undefined: they can.
+export function missing() {
+  if (!existsSync("/usr/bin/chromium")) return "chromium is not installed";
+  if (!existsSync(`${root}studio/node_modules/playwright-core`)) return "studio/node_modules is not there: npm ci in studio/";
+  if (!existsSync(program)) return `${program} is not there`;
+  return undefined;
+}
+export function engine(...words) { return execFileSync(program, words, { maxBuffer: 2 ** 30, stdio: ["ignore", "pipe", "pipe"] }).toString(); }
+
+// The server: the program's own, where it has one.
+export async function startServer(models = []) {
+  const canServe = engine("--help").includes("headlight serve");
+  if (!canServe || process.env.HEADLIGHT_SERVER === "mock") return startMock();
+  const work = mkdtempSync(`${tmpdir()}/studio-`);
+  const child = spawn(program, ["serve", ...models, "--port", "0", "--work", work], { stdio: ["ignore", "pipe", "pipe"] });
+  const address = await new Promise((done, fail) => {
+    let said = "";
+    const read = (part) => { said += part; const found = /http:\/\/127\.0\.0\.1:\d+/.exec(said); if (found) done(found[0]); };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.on("exit", () => fail(new Error(said)));
+  });
+  return { address, async close() { const ended = new Promise((done) => child.on("exit", done)); child.kill("SIGTERM"); await ended; rmSync(work, { recursive: true, force: true }); } };
+}
+
+export async function startBrowser() { return require("playwright-core").chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] }); }
+
+export const laptop = { width: 1280, height: 800 };
+export const larger = { width: 1440, height: 900 };
+export const phone = { width: 390, height: 844 };
+
+// A page at `address`, and what went wrong in it: errors on the console, requests to other hosts.
+export async function openPage(browser, address, { viewport = laptop, colorScheme = "light", locale = "en-US" } = {}) {
+  const context = await browser.newContext({ viewport, colorScheme, locale, reducedMotion: "reduce" });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const wrong = [];
+  page.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrong.push(`console: ${message.text()}`); });
+  page.on("pageerror", (error) => wrong.push(`error: ${error.stack}`));
+  page.on("request", (request) => { if (!request.url().startsWith(new URL(address).origin) && !/^(data|blob):/.test(request.url())) wrong.push(`request: ${request.url()}`); });
+  await page.goto(address);
+  return { page, wrong, close: () => context.close() };
+}
+
+// What axe finds that is serious or worse.
+export async function seriousViolations(page) {
+  await page.evaluate(readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
+  const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  return found.violations.filter((one) => ["serious", "critical"].includes(one.impact)).map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
+}
+
+export async function box(locator) { const found = await locator.boundingBox(); return found ?? { x: -1, y: -1, width: 0, height: 0 }; }

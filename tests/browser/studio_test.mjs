@@ -1,0 +1,239 @@
+// The studio in a real browser, by keyboard and mouse; what it shows is compared with what the command line prints.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { box, engine, laptop, larger, missing, openPage, phone, seriousViolations, startBrowser, startServer } from "./studio.mjs";
+
+const skip = missing() ?? false;
+const sentence = "When you play the game of thrones";
+const target = "you win or you die";
+let server, browser;
+before(async () => { if (!skip) [server, browser] = await Promise.all([startServer(), startBrowser()]); });
+after(async () => { await browser?.close(); await server?.close(); });
+
+async function studio(t, hash = "", options = {}) {
+  const opened = await openPage(browser, `${server.address}/${hash}`, options);
+  t.after(async () => { await opened.close(); });
+  opened.page.expectNothingWrong = () => assert.deepEqual(opened.wrong, []);
+  return opened.page;
+}
+const trained = `#model=worked&train=1&text=${encodeURIComponent(sentence)}`;
+const cellName = (page) => page.locator("#why .cell-name").textContent();
+
+test("two clicks lead from a cold start to the sentence and the lit heads", { skip }, async (t) => {
+  const page = await studio(t);
+  await page.waitForSelector("#train");
+  const before = await page.locator(".talk").textContent();
+  assert.ok(!before.includes(target), before);
+  let clicks = 0;
+  await page.click("#train");
+  ++clicks;
+  await page.waitForSelector(".learned");
+  assert.ok((await page.locator(".learned").textContent()).includes(target));
+  await page.waitForSelector(".first .beams path", { state: "attached" });
+  assert.ok((await page.locator(".first .head svg path").count()) > 4, "heads are not drawn");
+  assert.ok(clicks <= 2);
+  assert.equal(await page.locator(".lesson-card").count(), 5);
+  const languages = await page.locator(".lesson-card").evaluateAll((cards) => cards.map((card) => card.lang));
+  const titles = await page.locator(".lesson-card b").allTextContents();
+  for (const [i, lang] of languages.entries()) {
+    const listed = JSON.parse(engine("lesson", "--json", "--lang", lang)).lessons.map((one) => one.title);
+    assert.ok(listed.includes(titles[i]), `${titles[i]} is not its title in ${lang}`);
+  }
+  page.expectNothingWrong();
+});
+
+test("words outside the vocabulary are named, and can be taught", { skip }, async (t) => {
+  const page = await studio(t);
+  await page.waitForSelector("#train");
+  await page.fill("#first-sentence", "When you play the zebra");
+  await page.press("#first-sentence", "Enter");
+  await page.waitForSelector(".problem mark");
+  assert.deepEqual(await page.locator(".problem mark").allTextContents(), ["zebra"]);
+  await page.fill(".first-form:nth-of-type(2) input", "it runs away");
+  await page.press(".first-form:nth-of-type(2) input", "Enter");
+  await page.waitForSelector(".learned");
+  assert.ok((await page.locator(".learned").textContent()).includes("it runs away"));
+});
+
+test("the walk shows the engine's numbers", { skip }, async (t) => {
+  const page = await studio(t, `${trained}&panel=walk`);
+  await page.waitForSelector("#step-7 table.matrix");
+  for (const cell of ["encoder.0.self.head.1.scores[3,5]", "decoder.0.cross.head.0.weights[2,4]", "logits[1,2]"]) {
+    const told = JSON.parse(engine("explain", "--text", sentence, "--train", "--cell", cell, "--json"));
+    const seen = await page.evaluate((name) => {
+      const found = headlight.cellOf(name);
+      headlight.askWhy(found);
+      return { value: headlight.run().value(found), shown: document.querySelector("#why .value").textContent, terms: document.querySelectorAll("#why .terms tr").length - 1 };
+    }, cell);
+    assert.ok(Math.abs(seen.value - told.value) <= 1e-6 * Math.max(1, Math.abs(told.value)), `${cell}: ${seen.value} and ${told.value}`);
+    assert.equal(seen.shown, String(Number(Math.abs(Math.fround(told.value)).toPrecision(7))).replace(/^/, told.value < 0 ? "−" : ""));
+    assert.equal(seen.terms, told.terms.length);
+  }
+  page.expectNothingWrong();
+});
+
+test("a chosen cell stays where it was, and its answer is never cut off", { skip }, async (t) => {
+  for (const viewport of [laptop, larger, phone]) {
+    const page = await studio(t, `${trained}&panel=walk`, { viewport });
+    await page.waitForSelector("#step-7 table.matrix");
+    await page.evaluate(() => { for (const one of document.querySelectorAll("details.group")) { one.open = true; one.fill(); } });
+    for (const name of ["encoder.0.self.scores", "encoder.0.self.weights", "decoder.0.ffn.hidden", "encoder.positions"]) {
+      const cells = page.locator(`.figure table.matrix[data-name="${name}"] td[data-r]`);
+      await cells.first().waitFor();
+      for (const at of ["first", "last"]) {
+        const cell = cells[at]();
+        await cell.evaluate((one) => one.scrollIntoView({ block: "center", inline: "center", behavior: "instant" }));
+        const before = await box(cell);
+        await page.mouse.click(before.x + before.width / 2, before.y + before.height / 2);
+        const chosen = page.locator(`.figure table.matrix[data-name="${name}"] td.chosen`).first();
+        const now = await box(chosen);
+        assert.ok(Math.abs(now.x - before.x) < 1 && Math.abs(now.y - before.y) < 1, `${name} ${at} moved at ${viewport.width}: ${JSON.stringify([before, now])}`);
+        const drawer = await box(page.locator("#why"));
+        assert.ok(drawer.x >= 0 && drawer.x + drawer.width <= viewport.width + 0.5 && drawer.y >= 0 && drawer.y + drawer.height <= viewport.height + 0.5, `${name}: the answer is beyond the screen`);
+        const over = now.x < drawer.x + drawer.width - 0.5 && now.x + now.width > drawer.x + 0.5 && now.y < drawer.y + drawer.height - 0.5 && now.y + now.height > drawer.y + 0.5;
+        assert.ok(!over, `${name} ${at}: the answer lies over the cell at ${viewport.width}`);
+        const cut = await page.evaluate(() => { const why = document.getElementById("why"); const around = why.getBoundingClientRect();
+          return [...why.querySelectorAll(".terms, .terms td, .factor, .check dd, .filled")].filter((one) => { const b = one.getBoundingClientRect(); return b.width > 0 && (b.left < around.left || b.right > around.right + 0.5); }).length; });
+        assert.equal(cut, 0, `${name} ${at}: the table is cut off at ${viewport.width}`);
+        await page.keyboard.press("Escape");
+      }
+    }
+    page.expectNothingWrong();
+  }
+});
+
+test("keys lead through cells, answers, heads, layers and steps", { skip }, async (t) => {
+  const page = await studio(t, `${trained}&panel=walk`);
+  const first = page.locator(`#step-7 table.matrix[data-name="encoder.0.self.scores"] td[data-r="0"][data-c="0"]`);
+  await first.waitFor();
+  await first.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("w");
+  assert.match(await cellName(page), /scores\[1,1\]$/);
+  assert.ok(await page.evaluate(() => document.getElementById("why").contains(document.activeElement)));
+  await page.locator("#why .factor").first().click();
+  assert.match(await cellName(page), /query\[1,0\]$/);
+  assert.equal(await page.locator("#why .trail button").count(), 1);
+  await page.keyboard.press("Backspace");
+  assert.match(await cellName(page), /scores\[1,1\]$/);
+  await page.keyboard.press("w");
+  assert.ok(await page.evaluate(() => document.getElementById("why").hidden));
+  const head = () => page.evaluate(() => headlight.state.heads["encoder.0.self"]);
+  const before = await page.evaluate(() => document.querySelector("[data-heads='encoder.0.self'] .head.chosen").dataset.head);
+  await page.keyboard.press("]");
+  assert.equal(await head(), (Number(before) + 1) % 2);
+  await page.keyboard.press("[");
+  assert.equal(await head(), Number(before));
+  await page.keyboard.press("?");
+  assert.ok(await page.locator("#help").evaluate((one) => one.open));
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("n");
+  assert.match(await page.evaluate(() => document.activeElement.id), /^(step-\d+|heads|opening)$/);
+  page.expectNothingWrong();
+});
+
+test("a link restores the exact view", { skip }, async (t) => {
+  const page = await studio(t, `${trained}&panel=walk&lang=ko`);
+  await page.waitForSelector("#step-7 table.matrix");
+  await page.evaluate(() => headlight.askWhy(headlight.cellOf("decoder.0.self.head.1.scores[3,2]")));
+  const link = page.url();
+  const again = await studio(t, new URL(link).hash);
+  await again.waitForSelector("#why .value");
+  assert.equal(await cellName(again), "decoder.0.self.head.1.scores[3,2]");
+  assert.equal(await again.evaluate(() => document.documentElement.lang), "ko");
+  assert.equal(await again.locator("#why").innerText(), await page.locator("#why").innerText());
+  for (const hash of ["panel=heads&head=decoder.0.cross.1&shading=logarithmic", "panel=microscope&head=encoder.0.self.1&rows=2,3&mass=0.5"]) {
+    const first = await studio(t, `${trained}&${hash}`);
+    await first.waitForSelector(".badge");
+    await first.waitForSelector("#microscope svg, #heads-map .thumb");
+    const second = await studio(t, new URL(first.url()).hash);
+    await second.waitForSelector(".badge");
+    await second.waitForSelector("#microscope svg, #heads-map .thumb");
+    await second.waitForFunction(() => !document.querySelector("[aria-busy]"));
+    await first.waitForFunction(() => !document.querySelector("[aria-busy]"));
+    assert.equal(await second.locator("#walk").innerText(), await first.locator("#walk").innerText());
+    assert.equal(second.url(), first.url());
+    first.expectNothingWrong();
+  }
+  again.expectNothingWrong();
+});
+
+test("the map of heads has a thumbnail of every head, by keys and pointer", { skip }, async (t) => {
+  const page = await studio(t, `${trained}&panel=heads`);
+  await page.waitForSelector(".thumb");
+  const heads = await page.evaluate(() => headlight.run().heads.map((one) => one.name));
+  assert.deepEqual((await page.locator(".thumb").evaluateAll((all) => all.map((one) => one.dataset.head))).sort(), [...heads].sort());
+  const drawn = await page.locator('.thumb[data-head="decoder.0.self.1"] canvas').evaluate((canvas) => [...canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data].filter((_, i) => i % 4 === 3));
+  const weights = JSON.parse(engine("explain", "--text", sentence, "--train", "--cell", "decoder.0.self.head.1.weights[3,3]", "--json")).value;
+  assert.ok(Math.abs(drawn[3 * 6 + 3] - 255 * (0.04 + 0.9 * weights)) <= 1.5, `${drawn[21]} for ${weights}`);
+  await page.hover('.thumb[data-head="encoder.0.self.0"]');
+  assert.match(await page.locator("#map-head").innerText(), /encoder\.0\.self\.0/);
+  await page.click('.thumb[data-head="encoder.0.self.0"]');
+  await page.mouse.move(0, 0);
+  assert.match(await page.locator("#map-head").innerText(), /encoder\.0\.self\.0/);
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.locator('.thumb[aria-selected="true"]').getAttribute("data-head"), "encoder.0.self.1");
+  assert.match(page.url(), /head=encoder\.0\.self\.1/);
+  page.expectNothingWrong();
+});
+
+test("the microscope draws the heaviest edges and the dot product of a score", { skip }, async (t) => {
+  const page = await studio(t, `${trained}&panel=microscope&head=encoder.0.self.0`);
+  await page.waitForSelector("#microscope svg path", { state: "attached" });
+  const shares = await page.evaluate(() => { const tensor = headlight.run().find("encoder.0.self.weights"); return Array.from({ length: 49 }, (_, i) => headlight.run().value({ name: tensor.name, index: [0, 0, Math.floor(i / 7), i % 7] })); });
+  const sorted = [...shares].sort((a, b) => b - a);
+  let needed = 0;
+  for (let sum = 0; sum < 0.8 * 7; ++needed) sum += sorted[needed];
+  assert.equal(await page.locator("#microscope svg path").count(), needed);
+  const terms = JSON.parse(engine("explain", "--text", sentence, "--train", "--cell", "encoder.0.self.head.0.scores[0,0]", "--json")).terms;
+  assert.equal(await page.locator(".strip-table .ink-q .digits").count(), terms.length);
+  await page.locator("#microscope svg text.from").nth(2).click();
+  await page.locator("#microscope svg text.from").nth(3).click();
+  await page.waitForSelector(".row h4");
+  assert.match(page.url(), /rows=2%2C3/);
+  await page.click("#microscope .choice button:has-text('heat map')");
+  await page.waitForSelector(".tile-grid");
+  await page.locator(".tile-grid").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.waitForFunction(() => /\[1,0\]/.test(document.querySelector(".tile-map .readout").textContent));
+  page.expectNothingWrong();
+});
+
+test("nothing serious for those who read otherwise, in both themes", { skip }, async (t) => {
+  for (const colorScheme of ["light", "dark"]) {
+    for (const panel of ["start", "walk", "heads", "microscope"]) {
+      const page = await studio(t, `${trained}&panel=${panel}`, { colorScheme });
+      await page.waitForSelector(".card");
+      await page.waitForFunction(() => !document.querySelector("[aria-busy]"));
+      if (panel === "walk") await page.evaluate(() => headlight.askWhy(headlight.cellOf("decoder.0.self.head.1.scores[3,2]")));
+      assert.deepEqual(await seriousViolations(page), [], `${panel}, ${colorScheme}`);
+      page.expectNothingWrong();
+    }
+  }
+});
+
+test("every language has all words, and matrices stay where they are", { skip }, async (t) => {
+  const page = await studio(t, `${trained}&panel=heads`);
+  for (const panel of ["heads", "microscope", "walk"]) {
+    await page.click(`[data-panel="${panel}"]`);
+    await page.waitForSelector(".card .badge");
+    for (const lang of ["KO", "TR", "AZ", "EN"]) {
+      await page.click(`#bar button:text-is("${lang}")`);
+      await page.waitForFunction((code) => document.documentElement.lang === code, lang.toLowerCase());
+      const left = /\b(studio|page|label|message|term|step|operation|role|place)\.[a-z_]+(\.\w+)?\b|\{\w+\}/.exec(await page.locator("body").innerText());
+      assert.equal(left, null, `${panel}, ${lang}: ${left?.[0]}`);
+    }
+  }
+  page.expectNothingWrong();
+});
+
+test("nothing is wider than a phone", { skip }, async (t) => {
+  for (const panel of ["start", "walk", "heads", "microscope"]) {
+    const page = await studio(t, `${trained}&panel=${panel}`, { viewport: phone });
+    await page.waitForSelector(".card");
+    await page.waitForFunction(() => !document.querySelector("[aria-busy]"));
+    assert.ok((await page.evaluate(() => document.scrollingElement.scrollWidth)) <= phone.width, panel);
+  }
+});
