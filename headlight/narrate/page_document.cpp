@@ -36,7 +36,7 @@ bool is_in_walk(std::string_view key) {
 // Of the studio, what needs no server.
 bool is_in_studio_without_server(std::string_view key) {
   return starts_with_one(key, {"studio.panel", "studio.heads.", "studio.microscope.",
-                               "studio.zoom_", "studio.whole_model"});
+                               "studio.zoom_", "studio.whole_model", "studio.export"});
 }
 
 // A lesson has its own words for its steps.

@@ -7,10 +7,10 @@ import { listen } from "./page/keys";
 import { recall, redraw, setViews, walk } from "./page/page";
 import { restore } from "./page/restore";
 import { sentenceBar } from "./page/sentence_bar";
-import { loadTexts, openLesson, openSession, openTrace } from "./page/session";
+import { isOpen, loadTexts, openLesson, openSession, openTrace } from "./page/session";
 import { setEntries } from "./page/side";
 import { state } from "./state/state";
-import { has, wordsOf } from "./texts/words";
+import { has, hasLanguage, wordsOf } from "./texts/words";
 import { data } from "./trace/document";
 import { exerciseSwitch, lessonEntries, lessonTitle, lessonView } from "./views/lesson/lesson";
 import { panels } from "./views/studio_panels";
@@ -26,8 +26,9 @@ function preferredLanguage(): string {
 
 async function openAddress(): Promise<void> {
   const chosen = recall("");
+  if (!hasLanguage(state.lang)) await loadTexts(state.lang);
   if (state.panel === "lesson" && state.lesson) await openLesson(state.lesson);
-  else if (!(await openTrace())) state.panel = "start";
+  else if (!isOpen() && !(await openTrace())) state.panel = "start";
   restore(chosen);
 }
 

@@ -205,8 +205,7 @@ test("nothing serious for those who read otherwise, in both themes", { skip }, a
   for (const colorScheme of ["light", "dark"]) {
     for (const panel of ["start", "walk", "heads", "microscope"]) {
       const page = await studio(t, `${trained}&panel=${panel}`, { colorScheme });
-      await page.waitForSelector(".card");
-      await page.waitForFunction(() => !document.querySelector("[aria-busy]"));
+      await page.waitForSelector(".card .head, .thumb");
       if (panel === "walk") await page.evaluate(() => headlight.askWhy(headlight.cellOf("decoder.0.self.head.1.scores[3,2]")));
       assert.deepEqual(await seriousViolations(page), [], `${panel}, ${colorScheme}`);
       page.expectNothingWrong();
@@ -232,8 +231,7 @@ test("every language has all words, and matrices stay where they are", { skip },
 test("nothing is wider than a phone", { skip }, async (t) => {
   for (const panel of ["start", "walk", "heads", "microscope"]) {
     const page = await studio(t, `${trained}&panel=${panel}`, { viewport: phone });
-    await page.waitForSelector(".card");
-    await page.waitForFunction(() => !document.querySelector("[aria-busy]"));
+    await page.waitForSelector(".card .head, .thumb");
     assert.ok((await page.evaluate(() => document.scrollingElement.scrollWidth)) <= phone.width, panel);
   }
 });

@@ -1,7 +1,7 @@
 // A heat map of any size on a canvas: the part that is seen is drawn from tiles, as coarse as pixels allow; never one element per number.
 import { source, type Tile } from "../api/source";
 import type { Tensor } from "../api/types";
-import { number, short } from "../texts/numbers";
+import { decimals, number, short } from "../texts/numbers";
 import { text } from "../texts/words";
 import { run } from "../trace/document";
 import { headNumber } from "../trace/heads";
@@ -31,8 +31,12 @@ export interface TileOptions {
 export interface TileMap { element: HTMLElement; setShading(shading: Shading): void; setSelection(rows: Set<number>): void }
 
 const tileCells = 256;
-const [left, top] = [92, 78];  // room for words
 const mostHeight = 600;
+const mostScale = 46;    // pixels of a cell
+const digitsScale = 38;  // from which on a cell has its digits
+
+// Room for words beside a map, in pixels.
+function roomFor(labels: string[], most: number): number { return 12 + 6.4 * Math.min(most, labels.reduce((longest, label) => Math.max(longest, [...label].length), 4)); }
 
 export function tiles(options: TileOptions): TileMap {
   const canvas = element("canvas", { class: "tiles", "aria-hidden": "true" });
@@ -40,6 +44,7 @@ export function tiles(options: TileOptions): TileMap {
   const grid = element("div", { class: "tile-grid", role: "grid", tabindex: "0", "aria-label": options.label, "aria-rowcount": options.rows, "aria-colcount": options.columns,
     "aria-activedescendant": reader.id }, canvas, element("div", { role: "row" }, reader));
   const readout = element("p", { class: "readout", "aria-live": "polite" });
+  const [left, top] = [roomFor(options.rowLabels, 13), roomFor(options.columnLabels, 11)];
   const cache = new Map<string, { tile: Tile; image?: HTMLCanvasElement } | "coming">();
   const frame = { width: 0, height: 0, ratio: 1 };
   const seen = { row: 0, column: 0, scale: 1 };  // the cell in the corner, pixels of a cell
@@ -50,7 +55,7 @@ export function tiles(options: TileOptions): TileMap {
   let waiting = false;
 
   const firstColumn = () => (shading === "without_first" ? 1 : 0);
-  const fitScale = () => Math.min(26, (frame.width - left - 2) / options.columns, (mostHeight - top - 2) / options.rows);
+  const fitScale = () => Math.min(mostScale, (frame.width - left - 2) / options.columns, (mostHeight - top - 2) / options.rows);
   const fit = () => { seen.scale = fitScale(); seen.row = seen.column = 0; };
   const resize = () => {
     const width = Math.max(220, Math.min(grid.parentElement?.clientWidth ?? 720, 980));
@@ -129,6 +134,7 @@ export function tiles(options: TileOptions): TileMap {
     const step = stepNow();
     const coarsest = 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(options.rows, options.columns) / tileCells)));
     for (let level = Math.max(coarsest, step); level >= step; level /= 2) if (level === step || level === coarsest) drawLevel(context, level);
+    if (seen.scale >= digitsScale) drawDigits(context);
     drawMarks(context);
     context.restore();
     drawWords(context);
@@ -144,6 +150,18 @@ export function tiles(options: TileOptions): TileMap {
         const [px, py] = [left + (tile.columns[0] - seen.column) * seen.scale, top + (tile.rows[0] - seen.row) * seen.scale];
         context.clearRect(px, py, (tile.columns[1] - tile.columns[0]) * seen.scale, (tile.rows[1] - tile.rows[0]) * seen.scale);
         context.drawImage(imageOf(one), px, py, tile.width * tile.columnStep * seen.scale, tile.height * tile.rowStep * seen.scale);
+      }
+    }
+  };
+  const drawDigits = (context: CanvasRenderingContext2D) => {
+    context.font = "11px ui-monospace, monospace";
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.fillStyle = `rgb(${colour("text").join(" ")})`;
+    for (let r = Math.floor(seen.row); r < Math.min(options.rows, seen.row + (frame.height - top) / seen.scale); ++r) {
+      for (let c = Math.max(firstColumn(), Math.floor(seen.column)); c < Math.min(options.columns, seen.column + (frame.width - left) / seen.scale); ++c) {
+        const known = valueAt(r, c);
+        if (known?.exact && Number.isFinite(known.value)) context.fillText(digitsOf(known.value), left + (c - seen.column + 0.5) * seen.scale, top + (r - seen.row + 0.5) * seen.scale);
       }
     }
   };
@@ -206,7 +224,7 @@ export function tiles(options: TileOptions): TileMap {
   const zoom = (factor: number, at?: { x: number; y: number }) => {
     const middle = at ?? { x: (frame.width - left) / 2, y: (frame.height - top) / 2 };
     const [column, row] = [seen.column + middle.x / seen.scale, seen.row + middle.y / seen.scale];
-    seen.scale = Math.max(fitScale(), Math.min(26, seen.scale * factor));
+    seen.scale = Math.max(fitScale(), Math.min(mostScale, seen.scale * factor));
     [seen.column, seen.row] = [column - middle.x / seen.scale, row - middle.y / seen.scale];
     draw();
   };
@@ -272,6 +290,8 @@ export function tiles(options: TileOptions): TileMap {
   };
 }
 let readers = 0;
+// Two decimals have room; a weight of nothing is a dot.
+function digitsOf(value: number): string { return Math.abs(value) < 0.005 ? "·" : decimals(value, 2); }
 
 // One matrix of a tensor, of the head with this index.
 export function tileMap(tensor: Tensor, head?: number): HTMLElement {

@@ -5,6 +5,7 @@ import { state } from "../state/state";
 import { languages, nameOfLanguage, text } from "../texts/words";
 import { hasRun, runs } from "../trace/document";
 import { chooseLanguage, chooseRun, chooseTheme, choosePanel, currentView, isDark, tabViews } from "./page";
+import { exportMenu } from "./export";
 import { showHelp } from "./help";
 
 let extra: () => Child = () => undefined;
@@ -24,7 +25,7 @@ export function drawBar(): void {
     runsChoice(),
     choice(text("page.language"), languages().map((lang) => ({ label: lang.toUpperCase(), title: nameOfLanguage(lang), value: lang })), state.lang, chooseLanguage),
     button(isDark() ? "☀" : "☾", { class: "round", title: text("page.theme"), "aria-label": text("page.theme"), click: chooseTheme }),
-    extra(), button("?", { class: "round", title: text("page.help"), "aria-label": text("page.help"), click: showHelp }));
+    extra(), exportMenu(), button("?", { class: "round", title: text("page.help"), "aria-label": text("page.help"), click: showHelp }));
   if (held) bar.querySelector<HTMLElement>(`[data-key="${held}"]`)?.focus({ preventScroll: true });
   drawPanels();
 }

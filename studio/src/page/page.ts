@@ -5,14 +5,14 @@ import { retell } from "../draw/element";
 import { state } from "../state/state";
 import { addressOf, recallState } from "../state/address";
 import { hasLanguage, languages } from "../texts/words";
-import { hasRun, run } from "../trace/document";
+import { data, hasRun, run } from "../trace/document";
 import { loadSmallRun } from "../trace/loading";
 import { chosenPlace, headAt } from "../trace/heads";
 import { placeOf } from "../trace/run";
 import type { View } from "../views/view";
 import { answer } from "../views/why";
 import { drawBar } from "./bar";
-import { loadTexts } from "./session";
+import { loadTexts, openTrace } from "./session";
 import { drawSide, markHere, watchCards } from "./side";
 
 export const walk = document.getElementById("walk") as HTMLElement;
@@ -52,8 +52,10 @@ export function chooseTheme(): void {
   applyTheme();
   remember();
 }
-export function choosePanel(name: string): void {
+export async function choosePanel(name: string): Promise<void> {
   if (name === state.panel) return;
+  // A lesson is another document.
+  if (source.isServer && data.lesson && name !== "lesson") await openTrace();
   state.panel = name;
   state.trail = [];
   redraw();
@@ -95,6 +97,7 @@ export function chooseHead(place: string, head: number): void {
   state.heads[place] = head;
   state.place = place;
   headChanged(place);
+  drawBar();
   remember();
 }
 // The next or previous head of all attentions that have it, so that panels agree.

@@ -27,6 +27,11 @@ export async function loadTexts(language: string): Promise<void> {
   addTexts(told.language, told.texts);
 }
 
+let opened = "";  // what was asked for last
+// Whether the chosen sentence is the one that is open.
+export function isOpen(): boolean { return opened !== "" && opened === wanted(); }
+function wanted(): string { return JSON.stringify([state.model, state.text, state.target, state.train]); }
+
 let running: AbortController | undefined;
 // Traces the chosen sentence by the chosen model. False: it could not be, and `failure` says why, or another one was asked for meanwhile.
 export async function openTrace(): Promise<boolean> {
@@ -43,6 +48,7 @@ export async function openTrace(): Promise<boolean> {
     state.text = text;
     openDocument({ ...document, texts: {} });
     await loadSmallRun();
+    opened = wanted();
     state.heads = {};
     state.rows = {};
     state.position = undefined;
@@ -59,6 +65,7 @@ export async function openTrace(): Promise<boolean> {
 }
 export async function openLesson(name: string): Promise<void> {
   openDocument({ ...(await source.lesson(name)), texts: {} });
+  opened = "";
   state.lesson = name;
   state.trail = [];
 }
