@@ -173,7 +173,7 @@ function headDetail(head: MappedHead | undefined): Child {
     element("p", { class: "note" }, text(`role.${head.role}.text`)),
     element("dl", { class: "ingredients" }, element("dt", {}, text("studio.heads.first_share")), element("dd", {}, percent(head.first_share)),
       head.importance !== null && [element("dt", {}, text("studio.heads.importance")), element("dd", {}, number(head.importance, (x) => prose(x, 3)))]),
-    large.element,
+    large,
     button(text("studio.heads.open"), { class: "plain", click: () => { setHead(head.name); choosePanel("microscope"); } }),
   ];
 }

@@ -3,7 +3,7 @@ import { source, type EdgesAnswer } from "../api/source";
 import type { Tensor } from "../api/types";
 import { button, choice, element, fill, type Child } from "../draw/element";
 import { lineDrawing } from "../draw/lines";
-import { tiles, type Shading, type TileMap } from "../draw/tiles";
+import { tiles, type Shading } from "../draw/tiles";
 import { waitingFor } from "../draw/waiting";
 import { remember } from "../page/page";
 import { markHere } from "../page/side";
@@ -166,12 +166,10 @@ function labelled(tensor: Tensor, axis: number): string[] {
 }
 
 function mapOf(tensor: Tensor, head: number): HTMLElement {
-  const map: TileMap = tiles({ rows: tensor.shape[2] as number, columns: tensor.shape[3] as number, rowLabels: run().labels(tensor.axes[2]), columnLabels: run().labels(tensor.axes[3]),
-    label: `${placeOf(tensor.name)}.${head}`, ink: "a", largest: 1, shading: chosen.shading,
+  return tiles({ rows: tensor.shape[2] as number, columns: tensor.shape[3] as number, rowLabels: run().labels(tensor.axes[2]), columnLabels: run().labels(tensor.axes[3]),
+    label: `${placeOf(tensor.name)}.${head}`, ink: "a", largest: 1, shading: chosen.shading, selection: chosen.rows,
     tile: (rows, columns, most) => source.tile({ name: tensor.name, head, rows, columns, most }),
     pick: (row, column) => { chosen.key = column; chooseRow(row, true); askWhy({ name: tensor.name, index: [0, headIndex(tensor, head), row, column] }, { from: document.activeElement }); } });
-  map.setSelection(chosen.rows);
-  return map.element;
 }
 
 // Where the chosen tokens look together: the mean of their rows.
