@@ -15,7 +15,7 @@ const documentOf = (page) => {
 
 const types = { "/": ["studio.html", "text/html"], "/studio.js": ["studio.js", "text/javascript"], "/studio.css": ["studio.css", "text/css"], "/icon.svg": ["icon.svg", "image/svg+xml"] };
 const traces = new Map();
-const models = ["worked", "numbers", "gpt-nano-sort", "stories", "induction"];
+const models = ["worked", "numbers", "stories"];
 
 function textsOf(language) {
   const texts = {};
@@ -94,7 +94,7 @@ function answer(method, url, body) {
   const query = Object.fromEntries(url.searchParams);
   if (url.pathname === "/api/models") {
     return { version: "mock", models: models.map((id) => ({ id, source: "embedded", type: "", purpose: null, can: { translates: ["worked", "numbers"].includes(id), continues_prompt: !["worked", "numbers"].includes(id) }, loaded: true,
-      example: { numbers: "forty-two", stories: "Anna has two", "gpt-nano-sort": "2 0 1 0 2 1", induction: "a b c a b" }[id] ?? null })),
+      example: { numbers: "forty-two", stories: "Anna has two" }[id] ?? null })),
     worked: { sentences: [{ source: "When you play the game of thrones", target: "you win or you die" }], width: 6, heads: 2, head_width: 4, layers: 1, seed: 1 }, limits: {} };
   }
   if (url.pathname === "/api/texts") return { language: query.lang ?? "en", languages: [["en", "English"], ["tr", "Türkçe"], ["az", "Azərbaycanca"], ["ko", "한국어"]].map(([code, name]) => ({ code, name })), texts: textsOf(query.lang ?? "en") };

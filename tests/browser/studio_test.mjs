@@ -1,5 +1,6 @@
 // The studio in a real browser, by keyboard and mouse; what it shows is compared with what the command line prints.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { box, engine, laptop, larger, missing, openPage, phone, seriousViolations, startBrowser, startServer } from "./studio.mjs";
 
@@ -233,5 +234,59 @@ test("nothing is wider than a phone", { skip }, async (t) => {
     const page = await studio(t, `${trained}&panel=${panel}`, { viewport: phone });
     await page.waitForSelector(".card .head, .thumb");
     assert.ok((await page.evaluate(() => document.scrollingElement.scrollWidth)) <= phone.width, panel);
+  }
+});
+
+test("files to keep hold the numbers that are shown", { skip }, async (t) => {
+  const page = await studio(t, `${trained}&panel=microscope&head=encoder.0.self.1`);
+  await page.waitForSelector("#microscope svg path", { state: "attached" });
+  const kept = {};
+  for (const form of ["csv", "svg", "png"]) {
+    await page.click(".export summary");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click(`.export [data-form="${form}"]`)]);
+    assert.equal(download.suggestedFilename(), `encoder.0.self.1.${form}`);
+    kept[form] = readFileSync(await download.path());
+  }
+  const weights = await page.evaluate(() => Array.from({ length: 49 }, (_, i) => headlight.run().value({ name: "encoder.0.self.weights", index: [0, 1, Math.floor(i / 7), i % 7] })));
+  const lines = kept.csv.toString().trim().split("\n").map((line) => line.split(","));
+  assert.deepEqual(lines[0].slice(1), sentence.split(" "));
+  assert.deepEqual(lines.slice(1).flatMap((line) => line.slice(1).map((digits) => Math.fround(Number(digits)))), weights);
+  assert.equal((kept.svg.toString().match(/<rect /g) ?? []).length, 49);
+  assert.ok(kept.svg.toString().includes(`<title>${Number(weights[8].toPrecision(7))}</title>`));
+  assert.deepEqual([...kept.png.subarray(1, 4)], [...Buffer.from("PNG")]);
+  page.expectNothingWrong();
+});
+
+test("a lesson opens in its language, answers why, and leads back to the studio", { skip }, async (t) => {
+  const page = await studio(t);
+  await page.waitForSelector(".lesson-card");
+  await page.click(".lesson-card:lang(ko)");
+  await page.waitForSelector("#step-2");
+  assert.equal(await page.evaluate(() => document.documentElement.lang), "ko");
+  await page.locator("#step-3 td[data-r]").first().click();
+  await page.waitForSelector("#why .value");
+  await page.click("#bar button.plain[aria-pressed]");
+  await page.waitForSelector("td.blank input");
+  await page.click('[data-panel="walk"]');
+  await page.waitForSelector("#step-13 .bar");
+  assert.ok(!(await page.evaluate(() => headlight.data.lesson)));
+  page.expectNothingWrong();
+});
+
+test("every model that comes along can be looked at in every panel", { skip }, async (t) => {
+  for (const model of ["numbers", "stories"]) {
+    const page = await studio(t, `#model=${model}&panel=walk`);
+    await page.waitForSelector("#step-7 .figure");
+    const heads = await page.evaluate(() => headlight.run().heads.length);
+    await page.click('[data-panel="heads"]');
+    await page.waitForSelector(".thumb");
+    assert.equal(await page.locator(".thumb").count(), heads, model);
+    await page.locator(".thumb").last().click();
+    const name = await page.locator('.thumb[aria-selected="true"]').getAttribute("data-head");
+    await page.click("#map-head .plain");
+    await page.waitForSelector(`.scope[data-head="${name}"]`);
+    await page.keyboard.press("{");
+    await page.waitForFunction((before) => document.querySelector(".scope").dataset.head !== before, name);
+    page.expectNothingWrong();
   }
 });
