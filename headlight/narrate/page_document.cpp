@@ -35,14 +35,16 @@ bool is_in_walk(std::string_view key) {
 
 // Of the studio, what needs no server.
 bool is_in_studio_without_server(std::string_view key) {
-  return starts_with_one(key, {"studio.panel", "studio.heads.", "studio.microscope.",
-                               "studio.zoom_", "studio.whole_model", "studio.export"});
+  return starts_with_one(key,
+                         {"studio.panel", "studio.heads.", "studio.microscope.", "studio.zoom_",
+                          "studio.whole_model", "studio.export", "studio.watch", "studio.film"});
 }
 
 // A lesson has its own words for its steps.
 bool is_in_lesson(std::string_view key) {
   if (key.starts_with("message.")) return key.starts_with("message.left_out");
-  return starts_with_one(key, {"page.", "cell.", "slip.", "exercise.", "mistake.", "label."}) ||
+  return starts_with_one(
+             key, {"page.", "cell.", "slip.", "exercise.", "mistake.", "label.", "studio.watch"}) ||
          key == "place.head" || (key.starts_with("language.") && key != "language.order");
 }
 

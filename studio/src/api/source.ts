@@ -48,7 +48,7 @@ export interface EdgesAnswer { name: string; rows: number; mass: number; reached
 
 export interface MappedHead extends Head {
   stack: string; layer: number; kind: string; index: number;
-  first_share: number; importance: number | null; induction: number | null; duplicate: number | null;
+  relative_entropy?: number; first_share: number; importance: number | null; induction: number | null; duplicate: number | null;
   thumbnail: { rows: number; cols: number; row_step: number; col_step: number; values: string | Float32Array };
 }
 export interface Place { name: string; stack: string; layer: number; kind: string; heads: number; queries: number; keys: number }

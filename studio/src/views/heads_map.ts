@@ -18,6 +18,8 @@ import type { View } from "./view";
 let map: { of: string; told: HeadsAnswer } | undefined;
 let shading: Shading = "linear";
 let kind = "all";
+let isMeasured = false;     // also what takes longer: induction, duplicates, importance
+let mostImportance = 1;
 
 export const headsMap: View = {
   name: "heads",
@@ -37,11 +39,16 @@ export const headsMap: View = {
   },
 };
 
-function keyOfRun(): string { return `${data.id ?? ""} ${state.run} ${data.source}`; }
+function keyOfRun(): string { return `${data.id ?? ""} ${state.run} ${data.source} ${isMeasured}`; }
 function body(): Child {
   if (map?.of === keyOfRun()) return drawn(map.told);
   const of = keyOfRun();
-  return waitingFor(async () => { map = { of, told: await source.heads({ size: 24 }) }; }, () => (map ? drawn(map.told) : undefined), 20);
+  const canMeasure = isMeasured && run().targets.some((id) => id >= 0);
+  return waitingFor(async () => {
+    const told = await source.heads({ size: 24, behaviour: isMeasured, importance: canMeasure });
+    mostImportance = Math.max(1e-12, ...told.heads.map((one) => one.importance ?? 0));
+    map = { of, told };
+  }, () => (map ? drawn(map.told) : undefined), 20);
 }
 
 function drawn(told: HeadsAnswer): Child {
@@ -51,7 +58,8 @@ function drawn(told: HeadsAnswer): Child {
   return [
     element("div", { class: "picks" },
       kinds.length > 1 && choice(text("studio.heads.which"), ["all", ...kinds].map((value) => ({ label: text(`studio.heads.kind.${value}`), value })), kind, (value) => { kind = value; redraw(); remember(); }),
-      choice(text("studio.heads.shading"), (["linear", "logarithmic", "without_first"] as const).map((value) => ({ label: text(`studio.heads.shading.${value}`), value })), shading, (value) => { shading = value; redraw(); remember(); })),
+      choice(text("studio.heads.shading"), (["linear", "logarithmic", "without_first"] as const).map((value) => ({ label: text(`studio.heads.shading.${value}`), value })), shading, (value) => { shading = value; redraw(); remember(); }),
+      source.isServer && !isMeasured && button(text("studio.heads.measure"), { class: "plain", click: () => { isMeasured = true; redraw(); } })),
     sinkNote(told),
     element("div", { class: "map-and-head" },
       element("div", { class: "maps" }, mapsOf(told).map(([name, places]) => mapGrid(told, name, places))),
@@ -89,7 +97,9 @@ function thumbnail(head: MappedHead, isChosen: boolean): HTMLElement {
     "aria-label": text("studio.heads.one", { head: head.name, role: text(`role.${head.role}`), share: percent(head.measure) }), title: head.name,
     click: () => choose(head.name, true), pointerenter: () => preview(head), pointerleave: () => preview(undefined), focus: () => preview(head), blur: () => preview(undefined),
     keydown: (event: KeyboardEvent) => pressed(event, head) },
-  canvas, element("span", { class: "thumb-foot" }, element("i", { class: "dot" }), String(head.head), head.importance !== null && element("i", { class: "importance", style: { "--s": String(head.importance) } })));
+  canvas, element("span", { class: "thumb-foot" }, element("i", { class: "dot" }), String(head.head),
+    element("i", { class: "gauge", title: text("label.entropy"), style: { "--s": String(Math.min(1, head.relative_entropy ?? head.entropy / Math.log(Math.max(2, head.thumbnail.cols * head.thumbnail.col_step)))) } }),
+    head.importance !== null && element("i", { class: "gauge importance", title: text("studio.heads.importance"), style: { "--s": String(head.importance / mostImportance) } })));
 }
 function valuesOf(head: MappedHead): Float32Array {
   const { thumbnail } = head;

@@ -13,6 +13,7 @@ import { data, hasRun, run } from "../trace/document";
 import { offsetOf, placeOf } from "../trace/run";
 import { Explanation, maximumOf, type Answer, type Factor, type Term } from "../trace/terms";
 import { cellLabels, cellOf, cellText, chooseHeadOf, inkOf, shortName } from "../trace/views";
+import { watchButton } from "./watch";
 
 const mostTerms = 64;
 export const drawer = document.getElementById("why") as HTMLElement;
@@ -186,8 +187,9 @@ function missing(explanation: Answer): HTMLElement {
 
 function reasons(explanation: Answer): Child[] {
   const filled = told(() => explanation.filled());
+  const table = termTable(explanation.terms, explanation.combination !== "maximum");
   return [
-    explanation.terms.length > 0 && termTable(explanation.terms, explanation.combination !== "maximum"),
+    explanation.terms.length > 0 && [table, watchButton(explanation.terms.slice(0, mostTerms), table)],
     explanation.ingredients.length > 0 && element("dl", { class: "ingredients" }, explanation.ingredients.map((one) => [
       element("dt", {}, text(`cell.ingredient.${one.key}`)), element("dd", {}, one.cell ? factorButton(one) : number(one.value))])),
     element("p", { class: "where" }, text(combinationKey(explanation))),

@@ -9,6 +9,7 @@ import { data, run, stepNumbers, vocabularyLabels, wordOfId } from "../../trace/
 import { mostCells, placeOf } from "../../trace/run";
 import { headPicks, placeTitle, queryPicks, withoutLayer } from "../head_parts";
 import { answer, askWhy } from "../why";
+import { film } from "./film";
 import { learning } from "./learning";
 
 const mostOpen = 160;  // tensors of a run whose parts are all open; of a larger one those of its first layer are
@@ -90,6 +91,7 @@ function groupContent(step: StepDocument, place: string, tensors: Tensor[]): Chi
     has(told) && element("p", { class: "text" }, text(told)),
     attention && element("div", { class: "picks" }, headPicks(place, attention), step.name !== "mask" && queryPicks(place, attention)),
     stagesOf(tensors).map(stageContent),
+    attention && step.name === "attention" && film(place),
     parameters.length > 0 && element("details", { class: "parameters", open: opened.get(`${place} parameters`), toggle: (event: Event) => opened.set(`${place} parameters`, (event.target as HTMLDetailsElement).open) },
       element("summary", {}, text("tensor.parameter")), element("div", { class: "flow" }, parameters.map((tensor) => figure(tensor, { explained: false })))),
   ];
