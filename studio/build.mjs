@@ -20,9 +20,9 @@ const plain = (name) => readFile(`${here}src/${name}`, "utf8");
 
 // All files; those that a server sends also compressed.
 async function make() {
-  const css = await style();
-  const files = new Map([["offline.html", await plain("offline.html")], ["offline.js", await script("offline")], ["offline.css", css]]);
-  for (const [name, text] of [["studio.html", await plain("studio.html")], ["studio.js", await script("studio")], ["studio.css", css], ["icon.svg", await plain("icon.svg")]]) {
+  const files = new Map([["offline.html", await plain("offline.html")], ["offline.js", await script("offline")]]);
+  for (const [name, text] of [["studio.html", await plain("studio.html")], ["studio.js", await script("studio")], ["studio.css", await style()], ["icon.svg", await plain("icon.svg")]]) {
+    files.set(name, text);
     files.set(`${name}.gz`, gzipSync(text, { level: 9 }));
   }
   return files;

@@ -192,7 +192,7 @@ void write_page(base::Output& output, const std::string& data) {
     rest.remove_prefix(at + mark.size());
   };
   put_until("{{style}}");
-  output.write(file("offline.css"));
+  output.write(file("studio.css"));
   put_until("{{data}}");
   output.write(inside_script(data));
   put_until("{{script}}");
@@ -202,10 +202,10 @@ void write_page(base::Output& output, const std::string& data) {
 
 const std::vector<StudioFile>& studio_files() {
   static const std::vector<StudioFile> files = {
-      {"/", "text/html; charset=utf-8", file("studio.html.gz")},
-      {"/studio.js", "text/javascript; charset=utf-8", file("studio.js.gz")},
-      {"/studio.css", "text/css; charset=utf-8", file("studio.css.gz")},
-      {"/icon.svg", "image/svg+xml", file("icon.svg.gz")},
+      {"/", "text/html; charset=utf-8", file("studio.html"), file("studio.html.gz")},
+      {"/studio.js", "text/javascript; charset=utf-8", file("studio.js"), file("studio.js.gz")},
+      {"/studio.css", "text/css; charset=utf-8", file("studio.css"), file("studio.css.gz")},
+      {"/icon.svg", "image/svg+xml", file("icon.svg"), file("icon.svg.gz")},
   };
   return files;
 }

@@ -46,7 +46,8 @@ void write_page(base::Output& output, const std::string& data);
 struct StudioFile {
   std::string_view path;  // of the request: "/", "/studio.js"
   std::string_view content_type;
-  std::string_view gzipped;  // for Content-Encoding: gzip
+  std::string_view bytes;
+  std::string_view gzipped;  // the same for Content-Encoding: gzip
 };
 const std::vector<StudioFile>& studio_files();
 
