@@ -38,6 +38,7 @@ export function matrix(tensor: Tensor): Child {
 // Numbers that are still at the server: drawn when they are here, or from tiles where they are too many.
 function fetched(tensor: Tensor, view: MatrixView): Child {
   const head = tensor.axes.indexOf("head");
+  if (tensor.axes.length > 4 && elementsOf(tensor) > mostLoaded) return leftOut(tensor);  // one query of it is no part that can be asked for
   if (!view.isTable && (view.rows * view.columns > mostLoaded || view.words)) return tileMap(tensor, head > 0 ? (view.index(0, 0)[head] as number) : undefined);
   return waitingFor(() => load(tensor, elementsOf(tensor) > mostLoaded ? (view.index(0, 0)[head] as number) : undefined), () => matrix(tensor), view.rows);
 }

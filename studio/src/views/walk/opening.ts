@@ -1,13 +1,15 @@
 // The opening of the walk: the sentence, where the head that is shown first looks, and what the model makes of each position.
+import { source } from "../../api/source";
 import { beams } from "../../draw/beams";
 import { button, element, fill, type Child } from "../../draw/element";
 import { canvas } from "../../draw/matrix";
+import { tileMap } from "../../draw/tiles";
 import { headChanged } from "../../page/page";
 import { state } from "../../state/state";
 import { percent } from "../../texts/numbers";
 import { text } from "../../texts/words";
 import { data, run, wordOfId } from "../../trace/document";
-import { headAt, headNumber, shownFirst } from "../../trace/heads";
+import { chosenPlace, headAt, headNumber, shownFirst } from "../../trace/heads";
 import { mostCells, placeOf } from "../../trace/run";
 import { matrixOf } from "../../trace/views";
 import { firstShownText, headPicks, placeTitle, roleBadge } from "../head_parts";
@@ -40,15 +42,17 @@ function choosePosition(row: number): void {
 }
 
 function picture(): Child {
-  const place = shownFirst()?.place;
-  const tensor = place === undefined ? undefined : run().attentionAt(place);
-  if (!tensor || place === undefined || run().valueOf(tensor, [0, headAt(place), 0, 0]) === undefined) return undefined;
+  const place = shownFirst()?.place ?? chosenPlace();
+  const tensor = run().attentionAt(place);
+  if (!tensor) return undefined;
+  const isHere = run().valueOf(tensor, [0, headAt(place), 0, 0]) !== undefined;
+  if (!isHere && !source.isServer) return undefined;
   const heads = run().heads.filter((one) => one.place === place);
   const chosen = heads.find((one) => one.head === headNumber(tensor, headAt(place)));
   const small = (tensor.shape[2] as number) <= mostCells && (tensor.shape[3] as number) <= mostCells;
   const ofTokens = tensor.axes[2] === "token";
   return [
-    small ? wordBeams(place, ofTokens) : element("div", { class: "flow centre" }, element("div", { class: "head" }, canvas(matrixOf(tensor), 480))),
+    small && isHere ? wordBeams(place, ofTokens) : element("div", { class: "flow centre" }, element("div", { class: "head" }, isHere ? canvas(matrixOf(tensor), 480) : tileMap(tensor, headAt(place)))),
     element("div", { class: "picks centre" }, element("span", {}, placeTitle(place)), heads.length > 1 && headPicks(place, tensor), chosen && roleBadge(chosen)),
     firstShownText(),
     data.sentences.length > 0 && data.losses.length === 0 && element("p", { class: "note" }, text("page.random")),

@@ -5,9 +5,9 @@ import { cellAt, focusCell, leftOut, shownMatrices } from "../../draw/matrix";
 import { moveCard, type SideEntry } from "../../page/side";
 import { has, text } from "../../texts/words";
 import { data, run } from "../../trace/document";
-import { load } from "../../trace/loading";
+import { load, mostLoaded } from "../../trace/loading";
 import { shownFirst } from "../../trace/heads";
-import { placeOf } from "../../trace/run";
+import { elementsOf, placeOf } from "../../trace/run";
 import type { Tensor } from "../../api/types";
 import { drawnAsLines, firstShownText, headFigure, linesOrMaps, placeTitle, withoutLayer } from "../head_parts";
 import type { View } from "../view";
@@ -38,7 +38,7 @@ function fetchOpening(holder: HTMLElement): void {
   const shown = run();
   const first = shownFirst()?.place;
   const tensor = first === undefined ? undefined : shown.attentionAt(first);
-  if (!tensor || tensor.values || (tensor.shape[2] as number) > 256) return;
+  if (!tensor || tensor.values || elementsOf(tensor) > mostLoaded) return;
   load(tensor).then(() => { if (run() === shown) holder.querySelector("#opening")?.fill?.(); }, () => undefined);
 }
 
