@@ -1,6 +1,7 @@
 // The frames of walk.webp: how long each is shown, in milliseconds, and what is pressed before it. A frame begins where the one
 // before ended; `lastFrame` says how many are played.
 // A picture is always taken from the top of the page, so what stands above `target` is set aside instead of scrolled away.
+Object.assign(globalThis, headlight);  // what the page lets others reach
 let setAside = [];
 function bringUp(target) {
   for (const one of setAside) one.style.display = "";

@@ -3,7 +3,7 @@ import { element } from "./draw/element";
 import { formulaOf } from "./draw/formula";
 import { clipped, shownMatrices, tableCellAt } from "./draw/matrix";
 import { showHelp } from "./page/help";
-import { redraw, walk } from "./page/page";
+import { chooseRun, redraw, walk } from "./page/page";
 import { state } from "./state/state";
 import { percent, prose } from "./texts/numbers";
 import { text, wordsOf } from "./texts/words";
@@ -12,10 +12,10 @@ import { rowAt } from "./trace/heads";
 import { indexAt, offsetOf, placeOf } from "./trace/run";
 import { Explanation } from "./trace/terms";
 import { cellOf, cellText, mostWords, nearName } from "./trace/views";
-import { answer, askWhy, closeWhy, drawer } from "./views/why";
+import { answer, askWhy, closeWhy, drawer, openAndFind } from "./views/why";
 
 export const exposed = {
-  state, element, text, wordsOf, prose, percent, formulaOf, Explanation, indexAt, offsetOf, placeOf, rowAt, cellOf, cellText, nearName, run, redraw, answer, askWhy, closeWhy, showHelp,
+  state, element, text, wordsOf, prose, percent, formulaOf, Explanation, indexAt, offsetOf, placeOf, rowAt, cellOf, cellText, nearName, run, redraw, answer, askWhy, closeWhy, openAndFind, chooseRun, showHelp,
   drawer, walk, clipped, mostWords, shownMatrices, tableCellAt,
   get data() { return data; }, get runs() { return runs; }, get stepNumbers() { return stepNumbers; }, get vocabularyLabels() { return vocabularyLabels; },
 };

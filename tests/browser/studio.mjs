@@ -19,10 +19,15 @@ export function missing() {
 }
 export function engine(...words) { return execFileSync(program, words, { maxBuffer: 2 ** 30, stdio: ["ignore", "pipe", "pipe"] }).toString(); }
 
-// The server: the program's own, where it has one.
+// The program's own server, where it answers the studio; else a stand-in.
 export async function startServer(models = []) {
-  const canServe = engine("--help").includes("headlight serve");
-  if (!canServe || process.env.HEADLIGHT_SERVER === "mock") return startMock();
+  if (process.env.HEADLIGHT_SERVER === "mock" || !engine("--help").includes("serve")) return startMock();
+  const own = await startOwn(models);
+  if ((await fetch(`${own.address}/api/models`)).ok) return own;
+  await own.close();
+  return startMock();
+}
+async function startOwn(models) {
   const work = mkdtempSync(`${tmpdir()}/studio-`);
   const child = spawn(program, ["serve", ...models, "--port", "0", "--work", work], { stdio: ["ignore", "pipe", "pipe"] });
   const address = await new Promise((done, fail) => {

@@ -250,7 +250,7 @@ export function goTo(name: string, behavior: ScrollBehavior = "auto"): HTMLEleme
   (found.querySelector<HTMLElement>("td.chosen") ?? found.querySelector<HTMLElement>("td[tabindex='0']") ?? found).focus({ preventScroll: true });
   return found;
 }
-function openAndFind(name: string): HTMLElement | null {
+export function openAndFind(name: string): HTMLElement | null {
   for (const group of document.querySelectorAll<HTMLDetailsElement>("details.group")) {
     if (!group.holds?.has(name)) continue;
     group.open = true;
