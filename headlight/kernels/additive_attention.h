@@ -6,7 +6,7 @@
 
 namespace headlight::kernels {
 
-// In `problem`, heads and kv_heads are 1; scale, softcap, position_bias and packed_keys are not
+// In `problem`, heads and kv_heads are 1; scale, softcap, position_bias and cached are not
 // used, gates, dropout and all masks are. `score_weights` is w_v, (key_width,). Results as
 // attention_forward's.
 void additive_attention_forward(const Execution& execution, const AttentionProblem& problem,

@@ -82,13 +82,8 @@ constexpr int64_t kKeyTile = 128;
 
 // Keys rearranged for the scores: per sequence and key/value head, panels of kKeyPanel keys, each
 // (key_width x kKeyPanel). What a KvCache keeps, so that decoding reads it as it lies. Places past
-// the last key may hold anything.
+// the last key, up to a multiple of kKeyTile, may hold anything.
 constexpr int64_t kKeyPanel = 32;
-struct PackedKeys {
-  const float* data = nullptr;
-  int64_t batch_stride = 0;  // in floats
-  int64_t head_stride = 0;
-};
 // Floats needed for `keys` keys of one sequence and head.
 constexpr int64_t packed_keys_size(int64_t keys, int64_t key_width) {
   return (keys + kKeyPanel - 1) / kKeyPanel * kKeyPanel * key_width;
@@ -101,12 +96,37 @@ constexpr int64_t packed_key_index(int64_t key, int64_t d, int64_t key_width) {
 void append_packed_keys(const float* rows, int64_t row_stride, int64_t count, int64_t key_width,
                         int64_t first, float* packed);
 
+// Keys and values as a cache holds them: each sequence in tiles of kKeyTile keys, which may lie
+// anywhere.
+struct CachedTile {
+  const float* keys = nullptr;    // (kv_heads, packed_keys_size(kKeyTile, key_width))
+  const float* values = nullptr;  // (kv_heads, kKeyTile, value_width)
+
+  const float* keys_of(const AttentionShape& shape, int64_t kv_head) const {
+    return keys + kv_head * packed_keys_size(kKeyTile, shape.key_width);
+  }
+  const float* values_of(const AttentionShape& shape, int64_t kv_head) const {
+    return values + kv_head * kKeyTile * shape.value_width;
+  }
+};
+struct CachedKeys {
+  // (batch, tiles), as many tiles as shape.keys needs; those that a sequence does not need may be
+  // absent.
+  const CachedTile* tiles = nullptr;
+  const int64_t* counts = nullptr;  // (batch,) keys of each sequence; shape.keys is the largest
+
+  explicit operator bool() const { return tiles != nullptr; }
+  const CachedTile& tile(const AttentionShape& shape, int64_t b, int64_t tile) const {
+    return tiles[b * ((shape.keys + kKeyTile - 1) / kKeyTile) + tile];
+  }
+};
+
 struct AttentionProblem {
   AttentionShape shape;
   tensor::ConstHeadsView query;
-  tensor::ConstHeadsView key;  // ignored when packed_keys is given (forward and scores only)
-  PackedKeys packed_keys;
+  tensor::ConstHeadsView key;
   tensor::ConstHeadsView value;
+  CachedKeys cached;  // in place of key and value; attention_forward only
   float scale = 1;
   float softcap = 0;  // > 0: s -> cap * tanh(s / cap)
   AttentionMask mask;

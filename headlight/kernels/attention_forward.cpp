@@ -20,11 +20,12 @@ namespace headlight::kernels::HWY_NAMESPACE {
 constexpr int64_t kQueryBlock = 96;
 constexpr int64_t kStripRows = 24;
 
-// Keys and values of one sequence and key/value head as the products read them.
-struct PackedHead {
-  const float* keys;    // tiles
-  const float* values;  // rows, value_stride apart, whole vectors readable
-  const bool* finite;   // per tile of values
+// A tile of keys and values of one sequence and key/value head as the products read it.
+struct PackedTile {
+  const float* keys;
+  const float* values;  // rows, whole vectors readable
+  int64_t value_stride;
+  bool finite;  // the values
 };
 
 class Forward {
@@ -72,7 +73,7 @@ class Forward {
           const int64_t head = index % (shape_.batch * shape_.heads);
           const int64_t b = head / shape_.heads, h = head % shape_.heads;
           const Storage storage = storage_of(b * shape_.kv_heads + shape_.kv_head(h));
-          attend_block(b, h, block, packed_head(b, h, storage), worker);
+          attend_block(b, h, block, storage, worker);
         });
   }
 
@@ -84,7 +85,7 @@ class Forward {
   };
 
   void allocate() {
-    keys_size_ = problem_.packed_keys.data ? 0 : packed_keys_size(shape_.keys, shape_.key_width);
+    keys_size_ = problem_.cached ? 0 : packed_keys_size(shape_.keys, shape_.key_width);
     values_size_ = values_in_place_ ? 0 : tiles_ * kKeyTile * value_padded_;
     const int64_t stores =
         whole_heads_ ? execution_.threads.size() : shape_.batch * shape_.kv_heads;
@@ -107,23 +108,42 @@ class Forward {
     const KeyInterval needed = needed_[static_cast<size_t>(b)];
     const int64_t first = tile * kKeyTile;
     if (first >= needed.last || first + kKeyTile <= needed.first) return;
-    if (!problem_.packed_keys.data) {
+    if (!problem_.cached) {
       pack_panels(problem_.key.row(b, g, 0), problem_.key.row_stride, shape_.keys, shape_.key_width,
                   tile, to.keys + first * shape_.key_width);
     }
     if (!values_in_place_) {
-      to.finite[tile] = copy_rows(problem_.value.row(b, g, first), problem_.value.row_stride,
-                                  std::min(kKeyTile, shape_.keys - first), shape_.value_width,
+      const ValueRows values = values_of(b, g, tile);
+      to.finite[tile] = copy_rows(values.rows, values.stride, values.count, shape_.value_width,
                                   to.values + first * value_padded_, value_padded_);
     }
   }
 
-  PackedHead packed_head(int64_t b, int64_t h, const Storage& storage) const {
-    const PackedKeys& packed = problem_.packed_keys;
+  // The values of a tile where they lie.
+  struct ValueRows {
+    const float* rows;
+    int64_t stride;
+    int64_t count;
+  };
+  ValueRows values_of(int64_t b, int64_t g, int64_t tile) const {
+    const CachedKeys& cached = problem_.cached;
+    const int64_t first = tile * kKeyTile;
+    const int64_t count = std::min(kKeyTile, (cached ? cached.counts[b] : shape_.keys) - first);
+    if (!cached) return {problem_.value.row(b, g, first), problem_.value.row_stride, count};
+    return {cached.tile(shape_, b, tile).values_of(shape_, g), shape_.value_width, count};
+  }
+
+  PackedTile packed_tile(int64_t b, int64_t h, int64_t tile, const Storage& storage) const {
+    const CachedKeys& cached = problem_.cached;
     const int64_t g = shape_.kv_head(h);
-    return {
-        packed.data ? packed.data + b * packed.batch_stride + g * packed.head_stride : storage.keys,
-        values_in_place_ ? problem_.value.row(b, g, 0) : storage.values, storage.finite};
+    const int64_t first = tile * kKeyTile;
+    const float* keys = cached ? cached.tile(shape_, b, tile).keys_of(shape_, g)
+                               : storage.keys + first * shape_.key_width;
+    if (!values_in_place_) {
+      return {keys, storage.values + first * value_padded_, value_padded_, storage.finite[tile]};
+    }
+    const ValueRows values = values_of(b, g, tile);
+    return {keys, values.rows, values.stride, true};
   }
 
   // A whole key/value head (of all sequences counted through) with its query heads.
@@ -131,12 +151,13 @@ class Forward {
     const int64_t b = head / shape_.kv_heads, g = head % shape_.kv_heads;
     for (int64_t tile = 0; tile < tiles_; ++tile) pack_tile(head, tile, storage_of(worker));
     for (int64_t h = shape_.first_reader(g); h < shape_.first_reader(g + 1); ++h) {
-      const PackedHead packed = packed_head(b, h, storage_of(worker));
-      for (int64_t block = 0; block < blocks_; ++block) attend_block(b, h, block, packed, worker);
+      for (int64_t block = 0; block < blocks_; ++block) {
+        attend_block(b, h, block, storage_of(worker), worker);
+      }
     }
   }
 
-  void attend_block(int64_t b, int64_t h, int64_t block, const PackedHead& head, int worker) const {
+  void attend_block(int64_t b, int64_t h, int64_t block, const Storage& storage, int worker) const {
     const int64_t first = block * kQueryBlock;
     const int64_t end = std::min(shape_.queries, first + kQueryBlock);
     const int64_t live = std::clamp(live_queries(shape_, problem_.mask, b), first, end);
@@ -155,6 +176,7 @@ class Forward {
           positions_.fill({b, h, first, live - first},
                           {first_tile * kKeyTile, round_up(keys.any.last, kKeyTile)}, biases);
       for (int64_t tile = first_tile; tile * kKeyTile < keys.any.last; ++tile) {
+        const PackedTile packed = packed_tile(b, h, tile, storage);
         // Short strips fit the edge of what is seen more closely.
         const bool whole =
             keys.all.first <= tile * kKeyTile && keys.all.last >= (tile + 1) * kKeyTile;
@@ -171,10 +193,10 @@ class Forward {
                         .first_row = row,
                         .rows = rows,
                         .query = query + (row - first) * shape_.key_width,
-                        .keys = head.keys + tile * kKeyTile * shape_.key_width,
+                        .keys = packed.keys,
                         .scores = scores,
                         .position_bias = position_biases.of_row(row, tile * kKeyTile)},
-                       tile, whole ? keys : seen_keys(shape_, problem_.mask, b, row, rows), head,
+                       tile, whole ? keys : seen_keys(shape_, problem_.mask, b, row, rows), packed,
                        row - first, states, sums + (row - first) * value_padded_);
         }
       }
@@ -186,7 +208,7 @@ class Forward {
   }
 
   // One strip of rows, from the block's row `first` on, against one key tile.
-  void attend_strip(ScoreStrip strip, int64_t tile, const SeenKeys& keys, const PackedHead& head,
+  void attend_strip(ScoreStrip strip, int64_t tile, const SeenKeys& keys, const PackedTile& packed,
                     int64_t first, RowStates<kQueryBlock>& states, float* sums) const {
     if (keys.any.first >= (tile + 1) * kKeyTile || keys.any.last <= tile * kKeyTile) return;
     set_columns(strip, tile, keys);
@@ -198,27 +220,26 @@ class Forward {
       states.exponentiate(first + r, factors[r], strip.begin, strip.end, row);
       drop_weights(problem_, strip.row(r), row);
     }
-    add_values(strip, keys.any, head, factors, sums);
+    add_values(strip, keys.any, packed, factors, sums);
   }
 
   // sums = factors * sums + weights * values, over the keys of the strip that anyone of its rows
   // may see.
-  void add_values(const ScoreStrip& strip, KeyInterval keys, const PackedHead& head,
+  void add_values(const ScoreStrip& strip, KeyInterval keys, const PackedTile& packed,
                   const float* factors, float* sums) const {
-    const int64_t stride = values_in_place_ ? problem_.value.row_stride : value_padded_;
     const int64_t begin = std::max(keys.first, strip.first_key);
     const int64_t end = std::min(keys.last, strip.first_key + kKeyTile);
     const TileOperands operands{strip.scores + begin - strip.first_key,
                                 kKeyTile,
                                 1,
-                                head.values + begin * stride,
-                                stride,
+                                packed.values + (begin - strip.first_key) * packed.value_stride,
+                                packed.value_stride,
                                 end - begin,
                                 sums,
                                 value_padded_,
                                 factors};
-    const bool finite = values_in_place_ || head.finite[strip.first_key / kKeyTile];
-    strip_product<TileStart::scaled_output, kKeyTile>(strip.rows, value_padded_, operands, finite);
+    strip_product<TileStart::scaled_output, kKeyTile>(strip.rows, value_padded_, operands,
+                                                      packed.finite);
   }
 
   const Execution& execution_;

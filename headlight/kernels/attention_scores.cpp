@@ -38,15 +38,8 @@ class Scores {
     float* biases = scores + kTileRows * kKeyTile;
     const AttentionShape& shape = problem_.shape;
     const int64_t g = shape.kv_head(request_.head);
-    const PackedKeys& keys = problem_.packed_keys;
-    const float* tile_keys = packed;
-    if (keys.data) {
-      tile_keys = keys.data + request_.batch * keys.batch_stride + g * keys.head_stride +
-                  tile * kKeyTile * shape.key_width;
-    } else {
-      pack_panels(problem_.key.row(request_.batch, g, 0), problem_.key.row_stride, shape.keys,
-                  shape.key_width, tile, packed);
-    }
+    pack_panels(problem_.key.row(request_.batch, g, 0), problem_.key.row_stride, shape.keys,
+                shape.key_width, tile, packed);
     for (int64_t row = 0; row < request_.row_count; row += kTileRows) {
       const int64_t first = request_.first_row + row;
       ScoreStrip strip{.b = request_.batch,
@@ -54,7 +47,7 @@ class Scores {
                        .first_row = first,
                        .rows = std::min<int64_t>(kTileRows, request_.row_count - row),
                        .query = group,
-                       .keys = tile_keys,
+                       .keys = packed,
                        .scores = scores};
       pack_row_groups(problem_.query.row(request_.batch, request_.head, first),
                       problem_.query.row_stride, strip.rows, shape.key_width, group);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -54,7 +53,13 @@ int64_t Decoding::room() const {
   return decoder_->embedding.max_length() - (longest == lengths_.end() ? 0 : *longest);
 }
 
-Tensor Decoding::read(Context& context, const Tensor& ids, const Tensor& lens) {
+size_t Decoding::cached_bytes() const {
+  size_t bytes = 0;
+  for (const nn::LayerCache& cache : caches_) bytes += cache.self.bytes() + cache.cross.bytes();
+  return bytes;
+}
+
+Value Decoding::states(Context& context, const Tensor& ids, const Tensor& lens) {
   const std::vector<int64_t> counts = counts_of(ids, lens);
   std::vector<int64_t> lengths = lengths_;
   if (lengths.empty()) lengths.resize(counts.size());
@@ -67,6 +72,11 @@ Tensor Decoding::read(Context& context, const Tensor& ids, const Tensor& lens) {
       decoder_->forward(context, ids, {.lens = lens, .past = past, .caches = &caches_});
   std::transform(lengths.begin(), lengths.end(), counts.begin(), lengths.begin(), std::plus());
   lengths_ = std::move(lengths);
+  return output;
+}
+
+Tensor Decoding::read(Context& context, const Tensor& ids, const Tensor& lens) {
+  const Value output = states(context, ids, lens);
   return decoder_->output.logits(context, last_rows(context, output, lens)).data();
 }
 
@@ -79,23 +89,40 @@ void Decoding::select(std::span<const int64_t> sequences) {
     }
     lengths.push_back(lengths_[static_cast<size_t>(sequence)]);
   }
-  std::vector<int64_t> all(lengths_.size());
-  std::iota(all.begin(), all.end(), 0);
-  if (std::ranges::equal(sequences, all)) return;  // nothing to move
-  if (sources_.empty()) sources_ = all;
-  std::vector<int64_t> sources;
-  for (const int64_t sequence : sequences) {
-    sources.push_back(sources_[static_cast<size_t>(sequence)]);
-  }
-  // Beams of one source change places among themselves; what they see of it stays where it is.
-  const bool sources_change = sources != sources_;
   for (nn::LayerCache& cache : caches_) {
     // Attention without heads has kept nothing.
     if (cache.self.lengths().defined()) cache.self.select(sequences);
-    if (sources_change && cache.cross.lengths().defined()) cache.cross.select(sequences);
+    if (cache.cross.lengths().defined()) cache.cross.select(sequences);
   }
   lengths_ = std::move(lengths);
-  sources_ = std::move(sources);
+}
+
+void Decoding::join(const Decoding& other) {
+  if (decoder_ != other.decoder_) refuse_decoding("sequences", "are read by another model");
+  if (lengths_.empty()) {
+    *this = other;
+    return;
+  }
+  if (other.lengths_.empty()) refuse_decoding("sequences", "that join have read nothing yet");
+  for (size_t layer = 0; layer < caches_.size(); ++layer) {
+    caches_[layer].self.join(other.caches_[layer].self);
+    caches_[layer].cross.join(other.caches_[layer].cross);
+  }
+  lengths_.insert(lengths_.end(), other.lengths_.begin(), other.lengths_.end());
+}
+
+size_t cache_bytes(const nn::TransformerStack& decoder, int64_t ids, int64_t source_ids) {
+  size_t bytes = 0;
+  const auto add = [&bytes](const nn::MultiHeadAttention& attention, int64_t count) {
+    const nn::MultiHeadAttentionOptions& options = attention.options();
+    bytes += nn::KvCache::bytes_of(count, attention.heads().kv_count(), options.head_dim,
+                                   options.value_head_dim);
+  };
+  for (const nn::TransformerBlock& block : decoder.blocks()) {
+    add(block.self(), ids);
+    if (block.cross() != nullptr) add(*block.cross(), source_ids);
+  }
+  return bytes;
 }
 
 }  // namespace headlight::models

@@ -1,10 +1,11 @@
-// KvCache: packed keys and rows of values that grow together.
+// KvCache: packed keys and rows of values that grow together, in tiles.
 #include "headlight/nn/kv_cache.h"
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
+#include <set>
 #include <string>
+#include <utility>
 
 namespace headlight::nn {
 namespace {
@@ -19,30 +20,7 @@ using tensor::Tensor;
   throw Error(ErrorKind::bad_input, "key/value cache", where, why);
 }
 
-// Copies the first `floats` numbers of each sequence and head (axes 0 and 1) of `from`.
-void copy_heads(const Tensor& from, Tensor& to, int64_t floats) {
-  for (int64_t b = 0; b < to.size(0); ++b) {
-    for (int64_t h = 0; h < to.size(1); ++h) {
-      std::memcpy(to.mutable_data<float>() + b * to.stride(0) + h * to.stride(1),
-                  from.data<float>() + b * from.stride(0) + h * from.stride(1),
-                  static_cast<size_t>(floats) * sizeof(float));
-    }
-  }
-}
-
-// Memory for `batch` sequences such as those of `like`: the spare's where it fits.
-Tensor room_for(const Tensor& spare, const Tensor& like, int64_t batch) {
-  const bool fits = spare.defined() && spare.size(0) >= batch &&
-                    spare.shape() == like.shape().with(0, spare.size(0));
-  return fits ? spare.slice(0, 0, batch)
-              : Tensor::uninitialized(DType::f32, like.shape().with(0, batch));
-}
-
-void copy_sequence(const Tensor& from, int64_t source, Tensor& to, int64_t target) {
-  const Tensor sequence = from.slice(0, source, 1);
-  std::byte* place = to.slice(0, target, 1).mutable_raw();
-  if (place != sequence.raw()) std::memcpy(place, sequence.raw(), sequence.bytes());
-}
+int64_t tiles_for(int64_t count) { return (count + kKeyTile - 1) / kKeyTile; }
 
 }  // namespace
 
@@ -58,13 +36,13 @@ void KvCache::check(const Tensor& key, const Tensor& value, int64_t kv_heads,
     refuse_cache("value", "is " + text(value) + ", the key is " + text(key));
   }
   if (lengths_.defined() &&
-      (key.size(0) != batch_ || kv_heads != kv_heads_ || key.size(2) != kv_heads * key_width_ ||
-       value.size(2) != kv_heads * value_width_)) {
+      (key.size(0) != lengths_.size(0) || kv_heads != kv_heads_ ||
+       key.size(2) != kv_heads * key_width_ || value.size(2) != kv_heads * value_width_)) {
     refuse_cache("key", text(key) + " and value " + text(value) + " in " +
                             std::to_string(kv_heads) + " heads do not continue " +
-                            std::to_string(batch_) + " sequences of " + std::to_string(kv_heads_) +
-                            " heads of widths " + std::to_string(key_width_) + " and " +
-                            std::to_string(value_width_));
+                            std::to_string(lengths_.size(0)) + " sequences of " +
+                            std::to_string(kv_heads_) + " heads of widths " +
+                            std::to_string(key_width_) + " and " + std::to_string(value_width_));
   }
   if (!lens.defined()) return;
   if (lens.dtype() != DType::i64 || lens.shape() != tensor::Shape{key.size(0)} ||
@@ -81,98 +59,148 @@ void KvCache::check(const Tensor& key, const Tensor& value, int64_t kv_heads,
   }
 }
 
-// Zeros where nothing has been written, so that what is shown of unequal sequences is the same each
-// time.
-void KvCache::reserve(int64_t count) {
-  if (count <= capacity_) return;
-  const int64_t wanted = std::max(count, 2 * capacity_);
-  const int64_t capacity = (wanted + kKeyTile - 1) / kKeyTile * kKeyTile;
-  Tensor packed = Tensor::zeros(
-      DType::f32, {batch_, kv_heads_, kernels::packed_keys_size(capacity, key_width_)});
-  Tensor values = Tensor::zeros(DType::f32, {batch_, kv_heads_, capacity, value_width_});
-  if (capacity_ > 0) {
-    copy_heads(packed_, packed, kernels::packed_keys_size(count_, key_width_));
-    copy_heads(values_, values, count_ * value_width_);
+int64_t KvCache::count() const noexcept {
+  int64_t longest = 0;
+  for (const Sequence& sequence : sequences_) longest = std::max(longest, sequence.length);
+  return longest;
+}
+
+void KvCache::set_lengths() {
+  lengths_ = Tensor::uninitialized(DType::i64, {static_cast<int64_t>(sequences_.size())});
+  std::ranges::transform(sequences_, lengths_.mutable_data<int64_t>(), &Sequence::length);
+}
+
+kernels::CachedTile KvCache::tile(const tensor::Block& block) const {
+  const auto* keys = reinterpret_cast<const float*>(block.get());
+  return {.keys = keys,
+          .values = keys + kv_heads_ * kernels::packed_keys_size(kKeyTile, key_width_)};
+}
+
+// The tiles that the next rows go to are there, and nobody else's.
+void KvCache::make_room(Sequence& sequence, int64_t added) const {
+  const int64_t last = tiles_for(sequence.length + added);
+  for (int64_t i = sequence.length / kKeyTile; i < last; ++i) {
+    const bool is_new = i == static_cast<int64_t>(sequence.tiles.size());
+    if (!is_new && sequence.tiles[static_cast<size_t>(i)].use_count() == 1) continue;
+    const tensor::Block block = tensor::allocate_block(tile_bytes());
+    if (is_new) {
+      sequence.tiles.push_back(block);
+    } else {
+      tensor::Block& shared = sequence.tiles[static_cast<size_t>(i)];
+      std::memcpy(block.get(), shared.get(), tile_bytes());
+      shared = block;
+    }
   }
-  packed_ = packed;
-  values_ = values;
-  capacity_ = capacity;
-  spare_packed_ = {};
-  spare_values_ = {};
+}
+
+void KvCache::write(const Sequence& sequence, int64_t head, const AppendedRows& rows) const {
+  const int64_t keys_of_head = kernels::packed_keys_size(kKeyTile, key_width_);
+  for (int64_t done = 0; done < rows.count;) {
+    const int64_t position = rows.first + done;
+    const int64_t within = position % kKeyTile;
+    const int64_t count = std::min(rows.count - done, kKeyTile - within);
+    auto* keys =
+        reinterpret_cast<float*>(sequence.tiles[static_cast<size_t>(position / kKeyTile)].get());
+    float* values = keys + kv_heads_ * keys_of_head + (head * kKeyTile + within) * value_width_;
+    kernels::append_packed_keys(rows.keys + done * rows.key_stride, rows.key_stride, count,
+                                key_width_, within, keys + head * keys_of_head);
+    for (int64_t i = 0; i < count; ++i) {
+      std::copy_n(rows.values + (done + i) * rows.value_stride, value_width_,
+                  values + i * value_width_);
+    }
+    done += count;
+  }
 }
 
 void KvCache::append(Context& context, const Tensor& key, const Tensor& value, int64_t kv_heads,
                      const Tensor& lens) {
   check(key, value, kv_heads, lens);
   if (!lengths_.defined()) {
-    batch_ = key.size(0);
     kv_heads_ = kv_heads;
     key_width_ = key.size(2) / kv_heads;
     value_width_ = value.size(2) / kv_heads;
-    lengths_ = Tensor::zeros(DType::i64, {batch_});
+    sequences_.resize(static_cast<size_t>(key.size(0)));
   }
-  Tensor lengths = Tensor::uninitialized(DType::i64, {batch_});
-  int64_t longest = count_;
-  for (int64_t b = 0; b < batch_; ++b) {
-    const int64_t added = lens.defined() ? lens.data<int64_t>()[b] : key.size(1);
-    lengths.mutable_data<int64_t>()[b] = lengths_.data<int64_t>()[b] + added;
-    longest = std::max(longest, lengths.data<int64_t>()[b]);
-  }
-  reserve(std::max<int64_t>(longest, 1));
+  const auto added = [&](int64_t b) {
+    return lens.defined() ? lens.data<int64_t>()[b] : key.size(1);
+  };
+  for (int64_t b = 0; b < key.size(0); ++b) make_room(sequences_[static_cast<size_t>(b)], added(b));
   const tensor::ConstHeadsView keys = key.heads(kv_heads);
   const tensor::ConstHeadsView values = value.heads(kv_heads);
-  context.threads.parallel_for(batch_ * kv_heads_, [&](int64_t index, int /*worker*/) {
+  context.threads.parallel_for(key.size(0) * kv_heads_, [&](int64_t index, int /*worker*/) {
     const int64_t b = index / kv_heads_;
-    const int64_t h = index % kv_heads_;
-    const int64_t first = lengths_.data<int64_t>()[b];
-    const int64_t added = lengths.data<int64_t>()[b] - first;
-    kernels::append_packed_keys(keys.row(b, h, 0), keys.row_stride, added, key_width_, first,
-                                packed_.mutable_data<float>() + index * packed_.size(2));
-    float* to = values_.mutable_data<float>() + (index * capacity_ + first) * value_width_;
-    for (int64_t i = 0; i < added; ++i, to += value_width_) {
-      std::copy_n(values.row(b, h, i), value_width_, to);
-    }
+    const int64_t head = index % kv_heads_;
+    const Sequence& sequence = sequences_[static_cast<size_t>(b)];
+    write(sequence, head,
+          {.keys = keys.row(b, head, 0),
+           .key_stride = keys.row_stride,
+           .values = values.row(b, head, 0),
+           .value_stride = values.row_stride,
+           .first = sequence.length,
+           .count = added(b)});
   });
-  lengths_ = lengths;
-  count_ = longest;
+  for (int64_t b = 0; b < key.size(0); ++b) sequences_[static_cast<size_t>(b)].length += added(b);
+  set_lengths();
 }
 
 void KvCache::select(std::span<const int64_t> sequences) {
   if (!lengths_.defined()) refuse_cache("sequences", "there are none yet to select from");
+  std::vector<Sequence> selected;
   for (const int64_t sequence : sequences) {
-    if (sequence >= 0 && sequence < batch_) continue;
-    refuse_cache("sequences", "there is no sequence " + std::to_string(sequence) + " among " +
-                                  std::to_string(batch_));
+    if (sequence < 0 || sequence >= static_cast<int64_t>(sequences_.size())) {
+      refuse_cache("sequences", "there is no sequence " + std::to_string(sequence) + " among " +
+                                    std::to_string(sequences_.size()));
+    }
+    selected.push_back(sequences_[static_cast<size_t>(sequence)]);
   }
-  const auto batch = static_cast<int64_t>(sequences.size());
-  // Where some only leave, the others move up in place.
-  const bool in_place =
-      std::ranges::adjacent_find(sequences, std::greater_equal<>()) == sequences.end();
-  Tensor packed = room_for(in_place ? packed_ : spare_packed_, packed_, batch);
-  Tensor values = room_for(in_place ? values_ : spare_values_, values_, batch);
-  Tensor lengths = Tensor::uninitialized(DType::i64, {batch});
-  count_ = 0;
-  for (int64_t b = 0; b < batch; ++b) {
-    const int64_t source = sequences[static_cast<size_t>(b)];
-    copy_sequence(packed_, source, packed, b);
-    copy_sequence(values_, source, values, b);
-    lengths.mutable_data<int64_t>()[b] = lengths_.data<int64_t>()[source];
-    count_ = std::max(count_, lengths.data<int64_t>()[b]);
+  sequences_ = std::move(selected);
+  set_lengths();
+}
+
+void KvCache::join(const KvCache& other) {
+  if (!other.lengths_.defined()) return;
+  if (!lengths_.defined()) {
+    *this = other;
+    return;
   }
-  if (!in_place) {
-    spare_packed_ = packed_;
-    spare_values_ = values_;
+  if (other.kv_heads_ != kv_heads_ || other.key_width_ != key_width_ ||
+      other.value_width_ != value_width_) {
+    refuse_cache("sequences", "of " + std::to_string(other.kv_heads_) + " heads of widths " +
+                                  std::to_string(other.key_width_) + " and " +
+                                  std::to_string(other.value_width_) + " cannot join " +
+                                  std::to_string(kv_heads_) + " heads of widths " +
+                                  std::to_string(key_width_) + " and " +
+                                  std::to_string(value_width_));
   }
-  packed_ = packed;
-  values_ = values;
-  lengths_ = lengths;
-  batch_ = batch;
+  sequences_.insert(sequences_.end(), other.sequences_.begin(), other.sequences_.end());
+  set_lengths();
 }
 
 autograd::CachedKeyValues KvCache::view() const {
-  return {.keys = {packed_.data<float>(), packed_.stride(0), packed_.stride(1)},
-          .key_width = key_width_,
-          .values = values_.slice(2, 0, count_)};
+  autograd::CachedKeyValues view{
+      .kv_heads = kv_heads_, .key_width = key_width_, .value_width = value_width_};
+  const auto tiles = static_cast<size_t>(tiles_for(count()));
+  for (const Sequence& sequence : sequences_) {
+    view.counts.push_back(sequence.length);
+    for (size_t i = 0; i < tiles; ++i) {
+      const bool is_there = i < sequence.tiles.size();
+      view.tiles.push_back(is_there ? tile(sequence.tiles[i]) : kernels::CachedTile{});
+    }
+  }
+  return view;
+}
+
+size_t KvCache::bytes() const {
+  std::set<const std::byte*> tiles;
+  for (const Sequence& sequence : sequences_) {
+    for (const tensor::Block& block : sequence.tiles) tiles.insert(block.get());
+  }
+  return tiles.size() * tile_bytes();
+}
+
+size_t KvCache::bytes_of(int64_t count, int64_t kv_heads, int64_t key_width, int64_t value_width) {
+  const int64_t numbers = kv_heads * tiles_for(count) * kKeyTile * (key_width + value_width);
+  return static_cast<size_t>(numbers) * sizeof(float);
 }
 
 }  // namespace headlight::nn

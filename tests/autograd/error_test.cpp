@@ -303,20 +303,28 @@ TEST_F(AttentionRefusal, names_numbers_out_of_range) {
 }
 
 TEST_F(AttentionRefusal, of_a_cache_names_what_the_cache_has) {
-  const auto cached = [&](int64_t key_width, const Shape& values, const AttentionOptions& options) {
-    return error_of([&] {
-      cached_attention(context, zeros({2, 3, 6}).data(), {{}, key_width, zeros(values).data()},
-                       options);
-    });
+  const auto cached = [&](const autograd::CachedKeyValues& cache,
+                          const AttentionOptions& options = {}) {
+    return error_of([&] { cached_attention(context, zeros({2, 3, 6}).data(), cache, options); });
   };
-  EXPECT_EQ(cached(5, {2, 1, 4, 6}, {}),
-            "attention (keys): the width of a head is 5, the query has 6");
-  EXPECT_EQ(cached(6, {1, 1, 4, 6}, {}), "attention (values): the batch is 1, the query has 2");
-  EXPECT_EQ(cached(6, {2, 4, 6}, {}), "attention (values): shape is [2, 4, 6], rank 4 is needed");
-  EXPECT_EQ(cached(6, {2, 2, 4, 6}, {.kv_heads = 1}),
-            "attention (values): shape is [2, 2, 4, 6], 1 heads are asked for");
-  EXPECT_EQ(cached(6, {2, 2, 4, 6}, {}),
-            "attention (kv_heads): 1 heads cannot share 2 key/value heads evenly");
+  // Two sequences of four keys, in a tile each.
+  const autograd::CachedKeyValues right{
+      .tiles = {{}, {}}, .counts = {4, 4}, .kv_heads = 1, .key_width = 6, .value_width = 6};
+  autograd::CachedKeyValues wrong = right;
+  wrong.key_width = 5;
+  EXPECT_EQ(cached(wrong), "attention (keys): the width of a head is 5, the query has 6");
+  wrong = right;
+  wrong.counts = {4};
+  EXPECT_EQ(cached(wrong), "attention (cache): the batch is 1, the query has 2");
+  wrong = right;
+  wrong.counts = {4, 129};
+  EXPECT_EQ(cached(wrong),
+            "attention (cache): the number of tiles is 2, a batch of this length has 4");
+  wrong = right;
+  wrong.kv_heads = 2;
+  EXPECT_EQ(cached(wrong, {.kv_heads = 1}),
+            "attention (cache): the number of heads is 2, the layer has 1");
+  EXPECT_EQ(cached(wrong), "attention (kv_heads): 1 heads cannot share 2 key/value heads evenly");
 }
 
 TEST_F(AttentionRefusal, of_additive_scoring_names_what_it_does_not_have) {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/autograd/cached_rows.h"
 #include "tests/autograd/observing.h"
 
 namespace headlight::tests {
@@ -169,26 +170,14 @@ TEST_F(Observing, shows_no_nan_that_hides_behind_the_mask) {
 }
 
 TEST_F(Observing, a_cache_sees_what_it_would_without) {
-  const int64_t per_head = kernels::packed_keys_size(kKeys, kWidth);
-  std::vector<float> packed(static_cast<size_t>(kBatch * kHeads / 2 * per_head));
-  const tensor::ConstHeadsView rows = key.data().heads(kHeads / 2);
-  for (int64_t b = 0; b < kBatch; ++b) {
-    for (int64_t h = 0; h < kHeads / 2; ++h) {
-      kernels::append_packed_keys(rows.row(b, h, 0), rows.row_stride, kKeys, kWidth, 0,
-                                  packed.data() + (b * kHeads / 2 + h) * per_head);
-    }
-  }
-  const Tensor values =
-      value.data().reshaped({kBatch, kKeys, kHeads / 2, kValueWidth}).permuted({0, 2, 1, 3});
-  const autograd::CachedKeyValues cache{
-      {packed.data(), kHeads / 2 * per_head, per_head}, kWidth, values};
+  const CachedRows cache(key.data(), value.data(), kHeads / 2);
   Notebook plain([](std::string_view) { return true; });
   Notebook cached([](std::string_view) { return true; });
   Context context = inference_context();
   context.observer = &plain;
   const Value expected = attention(context, query, key, value, options());
   context.observer = &cached;
-  const Tensor output = cached_attention(context, query.data(), cache, options());
+  const Tensor output = cached_attention(context, query.data(), cache.view(), options());
   EXPECT_EQ(floats(output), floats(expected.data()));
   EXPECT_EQ(cached.seen.size(), plain.seen.size());
   for (const auto& [place, seen] : plain.seen) {

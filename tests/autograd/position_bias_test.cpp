@@ -1,4 +1,5 @@
 // Position biases of attention: gradients to the coefficients alone, caches, and memory.
+#include "tests/autograd/cached_rows.h"
 #include "tests/autograd/fixture.h"
 
 namespace headlight::tests {
@@ -64,14 +65,6 @@ TEST_F(PositionBias, of_one_row_against_a_cache_gives_the_bits_of_the_whole_sequ
   Context context = inference_context();
   const Value query = random_leaf({1, kTokens, 4 * kWidth}, 2);
   const Value key = random_leaf({1, kTokens, 2 * kWidth}, 3);
-  const int64_t per_head = kernels::packed_keys_size(kTokens, kWidth);
-  std::vector<float> packed(static_cast<size_t>(2 * per_head));
-  const tensor::ConstHeadsView rows = key.data().heads(2);
-  for (int64_t h = 0; h < 2; ++h) {
-    kernels::append_packed_keys(rows.row(0, h, 0), rows.row_stride, kTokens, kWidth, 0,
-                                packed.data() + h * per_head);
-  }
-  const Tensor values = key.data().reshaped({1, kTokens, 2, kWidth}).permuted({0, 2, 1, 3});
   for (AttentionOptions options : {biased(PositionBiasKind::linear, random_leaf({4}, 1)),
                                    biased(PositionBiasKind::buckets, random_leaf({10, 4}, 1))}) {
     const Tensor whole = attention(context, query, key, key, options).data();
@@ -79,7 +72,8 @@ TEST_F(PositionBias, of_one_row_against_a_cache_gives_the_bits_of_the_whole_sequ
       options.past = Tensor::of({1}, std::vector<int64_t>{row});
       const Tensor one = cached_attention(
           context, query.data().slice(1, row, 1),
-          {{packed.data(), 0, per_head}, kWidth, values.slice(2, 0, row + 1)}, options);
+          CachedRows(key.data().slice(1, 0, row + 1), key.data().slice(1, 0, row + 1), 2).view(),
+          options);
       EXPECT_EQ(floats(one), floats(whole.slice(1, row, 1))) << "row " << row;
     }
   }

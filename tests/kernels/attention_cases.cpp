@@ -6,6 +6,8 @@
 #include <limits>
 #include <sstream>
 
+#include "tests/kernels/cached_tiles.h"
+
 namespace headlight::tests {
 namespace {
 
@@ -424,29 +426,19 @@ std::vector<float> run_cached(const AttentionCase& c) {
   HeadsMemory value(s.batch, s.kv_heads, s.keys, s.value_width, false),
       output(s.batch, s.heads, s.queries, s.value_width, false);
   query.load(c.query), key.load(c.key), value.load(c.value);
-  const int64_t packed_size = kernels::packed_keys_size(s.keys, s.key_width);
-  // What the cache does not hold yet may be anything.
-  std::vector<float> packed(static_cast<size_t>(s.batch * s.kv_heads * packed_size),
-                            std::numeric_limits<float>::quiet_NaN());
   const std::vector<float> gates = floats(c.gates), bias = floats(c.bias);
   const std::vector<float> positions = floats(c.positions);
   for (int64_t b = 0; b < s.batch; ++b) {
-    int64_t filled = 0;
+    CachedTiles cached(s);
     for (int64_t i = 0; i < s.queries; ++i) {
       const int64_t position = i + (c.past.empty() ? 0 : c.past[static_cast<size_t>(b)]);
       const int64_t keys = c.causal ? std::clamp<int64_t>(position + 1, 0, s.keys) : s.keys;
-      for (int64_t g = 0; g < s.kv_heads && keys > filled; ++g) {
-        kernels::append_packed_keys(key.view().row(b, g, filled), key.view().row_stride,
-                                    keys - filled, s.key_width, filled,
-                                    packed.data() + (b * s.kv_heads + g) * packed_size);
-      }
-      filled = std::max(filled, keys);
+      cached.fill(key.view(), value.view(), b, keys);
       kernels::AttentionProblem problem;
       problem.shape = {1, s.heads, s.kv_heads, 1, keys, s.key_width, s.value_width, s.kv_head_of};
-      problem.query = query.view(), problem.value = value.view();
-      problem.query.data = query.view().row(b, 0, i),
-      problem.value.data = value.view().row(b, 0, 0);
-      problem.packed_keys = {packed.data() + b * s.kv_heads * packed_size, 0, packed_size};
+      problem.query = query.view();
+      problem.query.data = query.view().row(b, 0, i);
+      problem.cached = {cached.tiles.data(), &cached.count};
       problem.scale = static_cast<float>(c.scale), problem.softcap = static_cast<float>(c.softcap);
       problem.mask = c.mask();
       problem.mask.past = &position;

@@ -88,6 +88,45 @@ TEST_F(DecodingTest, goes_on_with_the_sequences_selected) {
   EXPECT_FALSE(same_bits(after.slice(0, 2, 1), expected.slice(0, 0, 1)));
 }
 
+TEST_F(DecodingTest, of_sequences_that_join_has_the_bits_of_each_alone) {
+  Context context = inference_context();
+  const Batch sources = source();
+  const Tensor ids = random_ids({3, 6}, 17, 8);
+  const std::vector<int64_t> counts = {4, 1, 3};
+  std::optional<Decoding> all;
+  for (int64_t b = 0; b < 3; ++b) {
+    const int64_t length = sources.source_lens.data<int64_t>()[b];
+    Decoding one = seq2seq_->start(
+        context,
+        {.source_ids = sources.source_ids.slice(0, b, 1).slice(1, 0, length).contiguous()});
+    const int64_t count = counts[static_cast<size_t>(b)];
+    one.read(context, ids.slice(0, b, 1).slice(1, 0, count).contiguous());
+    EXPECT_EQ(one.cached_bytes(), cache_bytes(*seq2seq_->parts().decoder, count, length));
+    if (all) {
+      all->join(one);
+    } else {
+      all = one;
+    }
+  }
+  EXPECT_EQ(all->lengths(), counts);
+  std::vector<int64_t> next;
+  for (int64_t b = 0; b < 3; ++b) {
+    next.push_back(ids.data<int64_t>()[b * 6 + counts[static_cast<size_t>(b)]]);
+  }
+  const Value states = all->states(context, integers({3, 1}, next));
+  EXPECT_EQ(states.shape(), (Shape{3, 1, 24}));
+  const Tensor logits = seq2seq_->logits(context, states).data();
+  for (int64_t b = 0; b < 3; ++b) {
+    const int64_t length = counts[static_cast<size_t>(b)] + 1;
+    EXPECT_TRUE(same_bits(logits.slice(0, b, 1).reshaped({1, 17}),
+                          from_scratch(*seq2seq_, ids, b, length, sources)))
+        << b;
+  }
+  expect_has(error_of([&] { all->join(gpt_.start(context)); }), "another model");
+  const Decoding unread = seq2seq_->start(context, sources);
+  expect_has(error_of([&] { all->join(unread); }), "have read nothing yet");
+}
+
 TEST_F(DecodingTest, after_selecting_the_longest_away_has_more_room) {
   Context context = inference_context();
   Decoding decoding = gpt_.start(context);

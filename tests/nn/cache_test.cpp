@@ -191,6 +191,71 @@ TEST_F(CachedAttention, goes_on_with_one_selection_after_the_other) {
   }
 }
 
+// Sequences of several caches go on in one, some of them in the middle of a tile.
+TEST_F(CachedAttention, goes_on_with_the_sequences_of_caches_that_join) {
+  Context context = inference_context();
+  const MultiHeadAttention attention = grouped_attention();
+  const std::vector<int64_t> counts = {5, 200, 128, 1};
+  const Value x = random_leaf({4, 202, 20}, 1, false);
+  const Tensor whole = attention.forward(context, x, {.causal = true}).data();
+  const auto row_of = [&](int64_t b, int64_t i) {
+    return Value::leaf(x.data().slice(0, b, 1).slice(1, i, 1).contiguous());
+  };
+  KvCache all;
+  for (int64_t b = 0; b < 4; ++b) {
+    KvCache one;
+    const Value prompt = Value::leaf(
+        x.data().slice(0, b, 1).slice(1, 0, counts[static_cast<size_t>(b)]).contiguous());
+    attention.forward(context, prompt, one, {.causal = true});
+    all.join(one);
+  }
+  EXPECT_TRUE(same_bits(all.lengths(), lengths(counts)));
+  for (int64_t added = 0; added < 2; ++added) {
+    Tensor next = Tensor::uninitialized(DType::f32, {4, 1, 20});
+    for (int64_t b = 0; b < 4; ++b) {
+      const int64_t at = counts[static_cast<size_t>(b)] + added;
+      std::copy_n(row_of(b, at).data().data<float>(), 20, next.mutable_data<float>() + b * 20);
+    }
+    const Tensor got = attention.forward(context, Value::leaf(next), all, {.causal = true}).data();
+    for (int64_t b = 0; b < 4; ++b) {
+      const int64_t at = counts[static_cast<size_t>(b)] + added;
+      EXPECT_TRUE(same_bits(got.slice(0, b, 1), whole.slice(0, b, 1).slice(1, at, 1))) << b;
+    }
+  }
+  KvCache others;
+  others.append(context, Tensor::zeros(DType::f32, {1, 2, 9}), Tensor::zeros(DType::f32, {1, 2, 6}),
+                3);
+  expect_has(error_of([&] { all.join(others); }),
+             "of 3 heads of widths 3 and 2 cannot join 2 heads of widths 6 and 5");
+}
+
+// What a copy adds, the original does not see; only tiles that are written to are copied.
+TEST_F(CachedAttention, of_a_copy_goes_its_own_way) {
+  Context context = inference_context();
+  const MultiHeadAttention attention = grouped_attention();
+  const Value x = random_leaf({1, 202, 20}, 1, false);
+  const Value other = random_leaf({1, 1, 20}, 2, false);
+  const Tensor whole = attention.forward(context, x, {.causal = true}).data();
+  const size_t tile = KvCache::bytes_of(1, 2, 6, 5);
+  EXPECT_EQ(tile, 2U * 128 * (6 + 5) * sizeof(float));
+  KvCache cache;
+  attention.forward(context, rows_of(x, 0, 200), cache, {.causal = true});
+  EXPECT_EQ(cache.bytes(), 2 * tile);
+  KvCache copy = cache;
+  attention.forward(context, other, copy, {.causal = true});
+  for (int64_t i = 200; i < 202; ++i) {
+    const Value row = attention.forward(context, rows_of(x, i, 1), cache, {.causal = true});
+    EXPECT_TRUE(same_bits(row.data(), whole.slice(1, i, 1))) << i;
+  }
+  cache.select(std::vector<int64_t>{0, 0, 0});
+  EXPECT_EQ(cache.bytes(), 2 * tile);
+  attention.forward(context, random_leaf({3, 1, 20}, 3, false), cache, {.causal = true});
+  EXPECT_EQ(cache.bytes(), 4 * tile);  // one that all share, and a last one each
+  cache.select(std::vector<int64_t>{1});
+  EXPECT_EQ(cache.bytes(), 2 * tile);
+  EXPECT_EQ(KvCache::bytes_of(203, 2, 6, 5), 2 * tile);
+}
+
 TEST_F(CachedAttention, refuses_a_tape_and_what_the_cache_knows_itself) {
   const MultiHeadAttention attention = grouped_attention();
   const Value x = random_leaf({1, 2, 20}, 1, false);

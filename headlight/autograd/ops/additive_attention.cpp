@@ -55,24 +55,7 @@ void check_additive(const Value& query, const Value& score_weights,
   }
 }
 
-AttentionResults run(Context& context, const AttentionInputs& inputs, const float* weights,
-                     std::string_view place, bool record) {
-  const bool keeps_ungated = inputs.gates.defined() && (record || context.observer != nullptr);
-  AttentionResults results(context, inputs, keeps_ungated);
-  const kernels::AttentionProblem problem = inputs.problem();
-  kernels::additive_attention_forward(context.execution(), problem, weights, results.outputs(1));
-  if (context.observer == nullptr) return results;
-  observe_attention(context, place, inputs, results,
-                    [&](const kernels::ScoreRequest& request, float* out, int64_t out_stride) {
-                      kernels::additive_attention_scores(context.execution(), problem, weights,
-                                                         request, results.row_max.data<float>(),
-                                                         results.row_sum.data<float>(), out,
-                                                         out_stride);
-                    });
-  return results;
-}
-
-OwnedScores additive_scores_again(const Tensor& weights) {
+ScoreFunction additive_scores_again(const Tensor& weights) {
   return
       [weights](const kernels::Execution& execution, const AttentionInputs& inputs,
                 const AttentionResults& results, const kernels::ScoreRequest& request, float* out) {
@@ -80,6 +63,18 @@ OwnedScores additive_scores_again(const Tensor& weights) {
                                            request, results.row_max.data<float>(),
                                            results.row_sum.data<float>(), out, inputs.shape.keys);
       };
+}
+
+AttentionResults run(Context& context, const AttentionInputs& inputs, const Tensor& weights,
+                     std::string_view place, bool record) {
+  const bool keeps_ungated = inputs.gates.defined() && (record || context.observer != nullptr);
+  AttentionResults results(context, inputs, keeps_ungated);
+  kernels::additive_attention_forward(context.execution(), inputs.problem(), weights.data<float>(),
+                                      results.outputs(1));
+  if (context.observer != nullptr) {
+    observe_attention(context, place, inputs, results, additive_scores_again(weights));
+  }
+  return results;
 }
 
 }  // namespace
@@ -94,7 +89,7 @@ Value additive_attention(Context& context, const Value& query, const Value& key,
   const bool record =
       recording(context, {&query, &key, &value, &score_weights, &options.bias, &gates});
   const AttentionResults results =
-      run(context, inputs, score_weights.data().data<float>(), options.place, record);
+      run(context, inputs, score_weights.data(), options.place, record);
   Value output = Value::leaf(results.output);
   if (record) {
     auto node = std::make_unique<AdditiveAttentionNode>();

@@ -28,28 +28,22 @@ struct AttentionNode : Node {
   }
 };
 
-// Runs the kernel on complete inputs and shows the observer what it wants.
-AttentionResults run(Context& context, const AttentionInputs& inputs, std::string_view place,
-                     bool record) {
-  const bool keeps_ungated = inputs.gates.defined() && (record || context.observer != nullptr);
-  AttentionResults results(context, inputs, keeps_ungated);
-  const kernels::AttentionProblem problem = inputs.problem();
-  kernels::attention_forward(context.execution(), problem, results.outputs(inputs.shape.heads));
-  if (context.observer == nullptr) return results;
-  observe_attention(context, place, inputs, results,
-                    [&](const kernels::ScoreRequest& request, float* out, int64_t out_stride) {
-                      kernels::attention_scores(context.execution(), problem, request,
-                                                results.row_max.data<float>(),
-                                                results.row_sum.data<float>(), out, out_stride);
-                    });
-  return results;
-}
-
 void scores_again(const kernels::Execution& execution, const AttentionInputs& inputs,
                   const AttentionResults& results, const kernels::ScoreRequest& request,
                   float* out) {
   kernels::attention_scores(execution, inputs.problem(), request, results.row_max.data<float>(),
                             results.row_sum.data<float>(), out, inputs.shape.keys);
+}
+
+// Runs the kernel on complete inputs and shows the observer what it wants.
+AttentionResults run(Context& context, const AttentionInputs& inputs, std::string_view place,
+                     bool record) {
+  const bool keeps_ungated = inputs.gates.defined() && (record || context.observer != nullptr);
+  AttentionResults results(context, inputs, keeps_ungated);
+  kernels::attention_forward(context.execution(), inputs.problem(),
+                             results.outputs(inputs.shape.heads));
+  if (context.observer != nullptr) observe_attention(context, place, inputs, results, scores_again);
+  return results;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "headlight/autograd/context.h"
 #include "headlight/autograd/value.h"
@@ -74,12 +75,13 @@ struct AttentionOptions {
 Value attention(Context& context, const Value& query, const Value& key, const Value& value,
                 const AttentionOptions& options = {});
 
-// Keys and values that were packed and kept: what a cache holds. The keys' memory must last as long
-// as the call.
+// What a cache holds, see kernels::CachedKeys. The tiles' memory must last as long as the call.
 struct CachedKeyValues {
-  kernels::PackedKeys keys;
+  std::vector<kernels::CachedTile> tiles = {};  // (B, tiles)
+  std::vector<int64_t> counts = {};             // (B,); S is the largest
+  int64_t kv_heads = 0;
   int64_t key_width = 0;
-  tensor::Tensor values;  // (B, Hkv, S, E), the last axis adjacent
+  int64_t value_width = 0;
 };
 // The same without gradients.
 tensor::Tensor cached_attention(Context& context, const tensor::Tensor& query,

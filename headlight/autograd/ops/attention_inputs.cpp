@@ -1,6 +1,7 @@
 // Query, key and value of attention: checked, and translated for the kernels.
 #include "headlight/autograd/ops/attention_inputs.h"
 
+#include <algorithm>
 #include <string>
 
 #include "headlight/autograd/checks.h"
@@ -109,6 +110,8 @@ void check_equal(std::string_view operation, std::string_view input, const char*
              std::to_string(expected));
 }
 
+int64_t tiles_of(int64_t keys) { return (keys + kernels::kKeyTile - 1) / kernels::kKeyTile; }
+
 template <class T>
 const T* data_or_null(const Tensor& x) {
   return x.defined() ? x.data<T>() : nullptr;
@@ -121,8 +124,8 @@ kernels::AttentionProblem AttentionInputs::problem() const {
   problem.shape = shape;
   problem.query = query.heads(shape.heads);
   if (key.defined()) problem.key = key.heads(shape.kv_heads);
-  problem.packed_keys = packed_keys;
-  problem.value = value.heads(shape.kv_heads);
+  if (value.defined()) problem.value = value.heads(shape.kv_heads);
+  if (uses_cache()) problem.cached = {cached.tiles.data(), cached.counts.data()};
   problem.scale = scale;
   problem.softcap = softcap;
   problem.position_bias = position_bias;
@@ -182,23 +185,50 @@ AttentionInputs checked_attention(std::string_view operation, const Tensor& quer
 AttentionInputs checked_attention(std::string_view operation, const Tensor& query,
                                   const CachedKeyValues& cache, const AttentionOptions& options) {
   check_query(operation, query, options);
-  check_heads_tensor(operation, "values", cache.values, 4);
   AttentionInputs inputs;
   inputs.query = query;
-  inputs.value = cache.values;
-  inputs.packed_keys = cache.keys;
+  inputs.cached = cache;
   kernels::AttentionShape& s = inputs.shape;
   s.heads = head_count(operation, "query", query, options.heads, 1);
-  s.kv_heads = head_count(operation, "values", cache.values, options.kv_heads, 0);
+  s.kv_heads = cache.kv_heads;
+  if (options.kv_heads != 0) {
+    check_equal(operation, "cache", "the number of heads", cache.kv_heads, "the layer",
+                options.kv_heads);
+  }
   set_groups(operation, inputs, options);
   s.batch = query.size(0);
-  check_equal(operation, "values", "the batch", cache.values.size(0), "the query", s.batch);
+  check_equal(operation, "cache", "the batch", static_cast<int64_t>(cache.counts.size()),
+              "the query", s.batch);
   s.queries = query.size(query.rank() - 2);
-  s.keys = cache.values.size(2);
+  for (const int64_t count : cache.counts) s.keys = std::max(s.keys, count);
+  check_equal(operation, "cache", "the number of tiles", static_cast<int64_t>(cache.tiles.size()),
+              "a batch of this length", s.batch * tiles_of(s.keys));
   s.key_width = head_width(operation, "query", query, s.heads);
   check_equal(operation, "keys", "the width of a head", cache.key_width, "the query", s.key_width);
-  s.value_width = cache.values.size(3);
+  s.value_width = cache.value_width;
   return inputs;
+}
+
+AttentionInputs without_cache(Context& context, const AttentionInputs& inputs) {
+  const kernels::AttentionShape& s = inputs.shape;
+  AttentionInputs plain = inputs;
+  plain.cached = {};
+  plain.key = zeros(context, {s.batch, s.kv_heads, s.keys, s.key_width});
+  plain.value = zeros(context, {s.batch, s.kv_heads, s.keys, s.value_width});
+  const kernels::CachedKeys cached = inputs.problem().cached;
+  for (int64_t head = 0; head < s.batch * s.kv_heads; ++head) {
+    const int64_t b = head / s.kv_heads, g = head % s.kv_heads;
+    for (int64_t first = 0; first < cached.counts[b]; first += kernels::kKeyTile) {
+      const kernels::CachedTile& tile = cached.tile(s, b, first / kernels::kKeyTile);
+      const int64_t count = std::min(kernels::kKeyTile, cached.counts[b] - first);
+      const int64_t row = head * s.keys + first;
+      kernels::unpack_keys(tile.keys_of(s, g), count, s.key_width,
+                           plain.key.mutable_data<float>() + row * s.key_width);
+      std::copy_n(tile.values_of(s, g), count * s.value_width,
+                  plain.value.mutable_data<float>() + row * s.value_width);
+    }
+  }
+  return plain;
 }
 
 }  // namespace headlight::autograd

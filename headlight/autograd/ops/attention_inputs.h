@@ -7,12 +7,12 @@
 
 namespace headlight::autograd {
 
-// What a problem of the kernels points to. `key` and `value` may be absent while a cache is used.
+// What a problem of the kernels points to. `key` and `value` are absent while a cache is used.
 struct AttentionInputs {
   kernels::AttentionShape shape;  // points to pruned.kv_head_of
   PrunedHeads pruned;             // original is 0: nothing was
   tensor::Tensor query, key, value;
-  kernels::PackedKeys packed_keys;
+  CachedKeyValues cached;  // counts are empty: none is used
   float scale = 1;
   float softcap = 0;
   bool causal = false;
@@ -22,6 +22,7 @@ struct AttentionInputs {
   tensor::Tensor position_coefficients;
   kernels::AttentionDropout dropout;
 
+  bool uses_cache() const noexcept { return !cached.counts.empty(); }
   kernels::AttentionProblem problem() const;
   // (B, T, H*E) or (B, H, T, E), as the query is.
   tensor::Shape output_shape() const;
@@ -31,9 +32,12 @@ struct AttentionInputs {
 AttentionInputs checked_attention(std::string_view operation, const tensor::Tensor& query,
                                   const tensor::Tensor& key, const tensor::Tensor& value,
                                   const AttentionOptions& options);
-// The same with the keys in a cache.
+// The same with keys and values in a cache.
 AttentionInputs checked_attention(std::string_view operation, const tensor::Tensor& query,
                                   const CachedKeyValues& cache, const AttentionOptions& options);
+// The same problem with the keys and values of the cache in tensors, (B, Hkv, S, D) and (B, Hkv, S,
+// E): zeros where a sequence has fewer.
+AttentionInputs without_cache(Context& context, const AttentionInputs& inputs);
 // Completes `inputs`, whose shape, query, key and value are there: masks, bias, gates, scale, cap
 // and dropout. Called by checked_attention's users once the gates are known.
 void set_attention_options(Context& context, std::string_view operation, AttentionInputs& inputs,

@@ -1,6 +1,7 @@
 // Showing the inside of attention. Nothing here is reached without an observer; scores are computed
 // again, by the forward pass's own score function, for the heads and rows that are wanted.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,8 @@ class AttentionReport {
     const kernels::AttentionShape& s = inputs_.shape;
     const int64_t kv_head = head < 0 ? head : s.kv_head(head);
     show_heads(prefix, "query", inputs_.query, s.heads, head);
-    show_key(prefix, kv_head);
-    show_value(prefix, kv_head);
+    show_cached(prefix, "key", &AttentionInputs::key, kv_head);
+    show_cached(prefix, "value", &AttentionInputs::value, kv_head);
     show_scores(prefix, "scores", ScoreStage::raw, head);
     show_scores(prefix, "scaled_scores", ScoreStage::scaled, head);
     if (inputs_.softcap > 0) show_scores(prefix, "capped_scores", ScoreStage::capped, head);
@@ -64,36 +65,20 @@ class AttentionReport {
     if (wants(place)) context_.observer->see(place, select(x, heads, head));
   }
 
-  void show_key(std::string_view prefix, int64_t kv_head) {
-    if (inputs_.key.defined()) {
-      show_heads(prefix, "key", inputs_.key, inputs_.shape.kv_heads, kv_head);
-    } else if (const std::string place = place_name(prefix, "key"); wants(place)) {
-      context_.observer->see(place, select(unpacked_keys(), inputs_.shape.kv_heads, kv_head));
-    }
-  }
-
-  // A cache goes on being written to; what is seen must stay.
-  void show_value(std::string_view prefix, int64_t kv_head) {
-    const bool cached = inputs_.packed_keys.data != nullptr;
-    const std::string place = place_name(prefix, "value");
+  // Key or value, which may lie in a cache.
+  void show_cached(std::string_view prefix, const char* name, Tensor AttentionInputs::*input,
+                   int64_t kv_head) {
+    const std::string place = place_name(prefix, name);
     if (!wants(place)) return;
-    const Tensor values = cached ? copy_of(context_, inputs_.value) : inputs_.value;
-    context_.observer->see(place, select(values, inputs_.shape.kv_heads, kv_head));
+    context_.observer->see(place, select(plain().*input, inputs_.shape.kv_heads, kv_head));
   }
 
-  // The keys of a cache, (B, Hkv, S, D).
-  Tensor unpacked_keys() const {
-    const kernels::AttentionShape& s = inputs_.shape;
-    const kernels::PackedKeys& packed = inputs_.packed_keys;
-    Tensor keys = Tensor::uninitialized(context_.arena, DType::f32,
-                                        {s.batch, s.kv_heads, s.keys, s.key_width});
-    float* to = keys.mutable_data<float>();
-    for (int64_t head = 0; head < s.batch * s.kv_heads; ++head, to += s.keys * s.key_width) {
-      const float* from = packed.data + head / s.kv_heads * packed.batch_stride +
-                          head % s.kv_heads * packed.head_stride;
-      kernels::unpack_keys(from, s.keys, s.key_width, to);
-    }
-    return keys;
+  // The inputs with keys and values in tensors. A cache goes on being written to: they are copied,
+  // when somebody wants to see them.
+  const AttentionInputs& plain() {
+    if (!inputs_.uses_cache()) return inputs_;
+    if (!copied_) copied_ = without_cache(context_, inputs_);
+    return *copied_;
   }
 
   // x is (B, H, T).
@@ -123,7 +108,7 @@ class AttentionReport {
     float* to = out.mutable_data<float>();
     for (int64_t b = 0; b < s.batch; ++b) {
       for (int64_t h = first_head; h < first_head + head_count; ++h) {
-        scores_({stage, b, h, rows.first, rows.count}, to, s.keys);
+        scores_(context_.execution(), plain(), results_, {stage, b, h, rows.first, rows.count}, to);
         to += rows.count * s.keys;
       }
     }
@@ -146,7 +131,7 @@ class AttentionReport {
     std::vector<int64_t> sizes(weights.shape().sizes().begin(), weights.shape().sizes().end());
     sizes.push_back(s.value_width);
     Tensor out = Tensor::uninitialized(context_.arena, DType::f32, Shape(sizes));
-    const tensor::ConstHeadsView values = inputs_.value.heads(s.kv_heads);
+    const tensor::ConstHeadsView values = plain().value.heads(s.kv_heads);
     const int64_t heads = head < 0 ? s.heads : 1;
     const int64_t per_head = rows.count * s.keys;
     for (int64_t i = 0; i < s.batch * heads; ++i) {
@@ -163,6 +148,7 @@ class AttentionReport {
   const AttentionInputs& inputs_;
   const AttentionResults& results_;
   const ScoreFunction& scores_;
+  std::optional<AttentionInputs> copied_;
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ using tensor::Tensor;
 
 class AttentionInside : public Inside {
  public:
-  AttentionInside(AttentionInputs inputs, AttentionResults results, OwnedScores scores)
+  AttentionInside(AttentionInputs inputs, AttentionResults results, ScoreFunction scores)
       : inputs_(std::move(inputs)), results_(std::move(results)), scores_(std::move(scores)) {}
 
   Tensor stage(const kernels::Execution& execution, ScoreStage stage, int64_t head,
@@ -39,7 +39,7 @@ class AttentionInside : public Inside {
  private:
   AttentionInputs inputs_;
   AttentionResults results_;
-  OwnedScores scores_;
+  ScoreFunction scores_;
 };
 
 void add_masks(Report& report, const AttentionInputs& inputs) {

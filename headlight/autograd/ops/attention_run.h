@@ -20,19 +20,15 @@ struct AttentionResults {
   kernels::AttentionOutputs outputs(int64_t heads);
 };
 
-// Scores of one sequence and head by the kernel that made the results: kernels::attention_scores or
-// its additive twin, with the problem bound.
-using ScoreFunction =
-    std::function<void(const kernels::ScoreRequest& request, float* out, int64_t out_stride)>;
+// Scores of one request, row after row, by the kernel that made the results:
+// kernels::attention_scores or its additive twin. Inputs are without a cache.
+using ScoreFunction = std::function<void(
+    const kernels::Execution& execution, const AttentionInputs& inputs,
+    const AttentionResults& results, const kernels::ScoreRequest& request, float* out)>;
 // Delivers what the Context's observer, which must be there, wants of this run at `place`.
 void observe_attention(Context& context, std::string_view place, const AttentionInputs& inputs,
                        const AttentionResults& results, const ScoreFunction& scores);
 
-// The same for later, when nothing of the call is there any more but its inputs and results: scores
-// of one request, row after row.
-using OwnedScores = std::function<void(
-    const kernels::Execution& execution, const AttentionInputs& inputs,
-    const AttentionResults& results, const kernels::ScoreRequest& request, float* out)>;
 // A call of an attention operation, for its report.
 struct ReportedAttention {
   const AttentionOptions& options;
@@ -42,7 +38,7 @@ struct ReportedAttention {
   const Value& gates;
   const Value& output;
   Value score_weights = {};  // of additive scoring
-  OwnedScores scores;
+  ScoreFunction scores;
 };
 Report attention_report(const char* operation, const AttentionInputs& inputs,
                         const AttentionResults& results, const ReportedAttention& call);

@@ -15,8 +15,8 @@ int main() {
   const kernels::AttentionProblem problem{.shape = {1, 1, 1, 2, 2, 4, 4},
                                           .query = heads,
                                           .key = heads,
-                                          .packed_keys = {},
                                           .value = heads,
+                                          .cached = {},
                                           .scale = 0,
                                           .mask = {},
                                           .dropout = {}};
