@@ -35,29 +35,6 @@ struct Extension {
   double log_probability = 0;  // of the whole
 };
 
-// Ids of the `count` highest logits, the highest first; of equals the lowest id first.
-std::vector<int64_t> top_ids(std::span<const float> logits, size_t count) {
-  const auto is_better = [&](int64_t a, int64_t b) {
-    const float logit_a = logits[static_cast<size_t>(a)];
-    const float logit_b = logits[static_cast<size_t>(b)];
-    return logit_a != logit_b ? logit_a > logit_b : a < b;
-  };
-  // A heap of the best so far with the worst of them on top: most ids only look at it.
-  std::vector<int64_t> heap;
-  for (size_t i = 0; i < logits.size(); ++i) {
-    const auto id = static_cast<int64_t>(i);
-    if (heap.size() == count) {
-      if (!is_better(id, heap.front())) continue;
-      std::ranges::pop_heap(heap, is_better);
-      heap.pop_back();
-    }
-    heap.push_back(id);
-    std::ranges::push_heap(heap, is_better);
-  }
-  std::ranges::sort_heap(heap, is_better);
-  return heap;
-}
-
 class BeamSearch {
  public:
   BeamSearch(Context& context, const Model& model, const std::vector<Prompt>& prompts,
@@ -74,7 +51,7 @@ class BeamSearch {
     const std::vector<Prompt> started = start();
     if (searches_.empty()) return std::move(results_);
     Sequences sequences(context_, model_, started, options_.use_cache);
-    Sequences::Rows rows = sequences.begin();
+    LogitRows rows = sequences.begin();
     for (;;) {
       step(rows);
       if (searches_.empty()) return std::move(results_);
@@ -100,7 +77,7 @@ class BeamSearch {
     return started;
   }
 
-  void step(const Sequences::Rows& rows) {
+  void step(const LogitRows& rows) {
     const std::vector<std::vector<int64_t>> best = best_ids(rows);
     parents_.clear();
     next_ids_.clear();
@@ -124,7 +101,7 @@ class BeamSearch {
   }
 
   // As many of each row as leave `beams` that go on, whichever of them are stop ids.
-  std::vector<std::vector<int64_t>> best_ids(const Sequences::Rows& rows) {
+  std::vector<std::vector<int64_t>> best_ids(const LogitRows& rows) {
     size_t row_count = 0;
     for (const Search& search : searches_) row_count += search.live.size();
     std::vector<std::vector<int64_t>> best(row_count);
@@ -136,7 +113,7 @@ class BeamSearch {
   }
 
   // All extensions of the search's beams that matter, the likeliest first.
-  static std::vector<Extension> ranked(const Search& search, const Sequences::Rows& rows,
+  static std::vector<Extension> ranked(const Search& search, const LogitRows& rows,
                                        const std::vector<std::vector<int64_t>>& best,
                                        size_t first_row) {
     std::vector<Extension> extensions;

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "headlight/infer/sequences.h"
-#include "headlight/infer/text_stream.h"
+#include "headlight/infer/writing.h"
 
 namespace headlight::infer {
 namespace {
@@ -12,9 +12,7 @@ namespace {
 // A sequence that goes on.
 struct Live {
   size_t prompt;
-  std::vector<int64_t> history;  // the prompt's ids and the new ones
-  TextStream stream;
-  Limit limit;
+  Writing writing;
   size_t window_begin = 0;  // of the history, what the model reads: all, until the context slides
 };
 
@@ -36,7 +34,7 @@ class Generation {
     if (live_.empty()) return std::move(results_);
     std::optional<Sequences> sequences;
     sequences.emplace(context_, model_, windows(), options_.use_cache);
-    Sequences::Rows rows = sequences->begin();
+    LogitRows rows = sequences->begin();
     for (;;) {
       choose(rows);
       const std::vector<int64_t> on = take(rows);
@@ -60,7 +58,7 @@ class Generation {
                                           : limit_of(model_, ending_, prompts_[i]);
       results_[i].reason = limit.reason;
       if (limit.count == 0) continue;
-      live_.push_back({i, prompts_[i].ids, TextStream(ending_, prompts_[i].ids), limit});
+      live_.push_back({i, Writing(ending_, prompts_[i].ids, limit)});
     }
   }
 
@@ -68,15 +66,17 @@ class Generation {
   std::vector<Prompt> windows() const {
     std::vector<Prompt> prompts;
     for (const Live& live : live_) {
-      const auto begin = live.history.begin() + static_cast<std::ptrdiff_t>(live.window_begin);
-      prompts.push_back({{begin, live.history.end()}, prompts_[live.prompt].source});
+      const std::vector<int64_t>& history = live.writing.history();
+      const auto begin = history.begin() + static_cast<std::ptrdiff_t>(live.window_begin);
+      prompts.push_back({{begin, history.end()}, prompts_[live.prompt].source});
     }
     return prompts;
   }
 
   // Whether the last id of the sequence has no place in the context any more.
   bool is_full(const Live& live) const {
-    return static_cast<int64_t>(live.history.size() - live.window_begin) > model_.context_length();
+    const size_t count = live.writing.history().size() - live.window_begin;
+    return static_cast<int64_t>(count) > model_.context_length();
   }
 
   // Moves the windows of full contexts; whether there were any.
@@ -85,7 +85,7 @@ class Generation {
     bool has_moved = false;
     for (Live& live : live_) {
       if (!is_full(live)) continue;
-      live.window_begin = live.history.size() - half;
+      live.window_begin = live.writing.history().size() - half;
       ++results_[live.prompt].slides;
       has_moved = true;
     }
@@ -93,20 +93,20 @@ class Generation {
   }
 
   // Rows are independent of each other, so that each may be on any thread.
-  void choose(const Sequences::Rows& rows) {
+  void choose(const LogitRows& rows) {
     rows_ = live_.size();
     chosen_.resize(rows_);
     context_.threads.parallel_for(static_cast<int64_t>(rows_), [&](int64_t index, int) {
       const auto row = static_cast<size_t>(index);
       const Live& live = live_[row];
       const Sampler::Draw draw{.sequence = options_.first_sequence + live.prompt,
-                               .position = results_[live.prompt].ids.size()};
-      chosen_[row] = sampler_.choose(rows.logits_of(row), live.history, draw);
+                               .position = live.writing.new_count()};
+      chosen_[row] = sampler_.choose(rows.logits_of(row), live.writing.history(), draw);
     });
   }
 
   // Adds the chosen ids; the rows that go on, of which live_ and chosen_ are left.
-  std::vector<int64_t> take(const Sequences::Rows& rows) {
+  std::vector<int64_t> take(const LogitRows& rows) {
     std::vector<int64_t> on;
     size_t kept = 0;
     for (size_t row = 0; row < rows_; ++row) {
@@ -132,26 +132,15 @@ class Generation {
       result.reason = StopReason::caller;
       return true;
     }
-    std::string text;
-    std::optional<StopReason> reason;
+    Writing::Added added = live.writing.add(id);
     result.log_probabilities.push_back(log_probability);
-    const bool is_stop = is_stop_id(ending_, id);
-    if (is_stop) {
-      reason = StopReason::end;
-    } else {
-      result.ids.push_back(id);
-      live.history.push_back(id);
-      text = live.stream.add(id);
-      const bool is_full = static_cast<int64_t>(result.ids.size()) == live.limit.count;
-      if (is_full) reason = live.limit.reason;
-    }
-    if (reason) text += live.stream.finish();
-    if (live.stream.is_stopped()) reason = StopReason::stop_text;
-    result.text += text;
-    is_cancelled_ = on_token_ && !on_token_({live.prompt, id, log_probability, text, is_stop});
-    if (!reason && is_cancelled_) reason = StopReason::caller;
-    if (reason) result.reason = *reason;
-    return reason.has_value();
+    if (!added.is_stop) result.ids.push_back(id);
+    result.text += added.text;
+    is_cancelled_ =
+        on_token_ && !on_token_({live.prompt, id, log_probability, added.text, added.is_stop});
+    if (!added.reason && is_cancelled_) added.reason = StopReason::caller;
+    if (added.reason) result.reason = *added.reason;
+    return added.reason.has_value();
   }
 
   Context& context_;

@@ -1,5 +1,6 @@
 // Door of infer: what repeats calls of a model without learning from them. Continuing prompts by
-// greedy choice or sampling, beam search, outputs for many sources, sentence vectors.
+// greedy choice or sampling, beam search, outputs for many sources, sentence vectors, and many
+// requests at once, which join and leave while others are being written.
 //
 // Prompts that come as a padded tensor with its mask become lists by unpadded().
 //
@@ -12,4 +13,5 @@
 #include "headlight/infer/generate.h"
 #include "headlight/infer/outputs.h"
 #include "headlight/infer/padding.h"
+#include "headlight/infer/request_batch.h"
 #include "headlight/infer/sampler.h"

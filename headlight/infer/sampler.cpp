@@ -122,6 +122,29 @@ std::vector<Scored> kept(std::span<const float> logits, std::span<const int64_t>
 
 }  // namespace
 
+std::vector<int64_t> top_ids(std::span<const float> logits, size_t count) {
+  const auto is_better = [&](int64_t a, int64_t b) {
+    const float logit_a = logits[static_cast<size_t>(a)];
+    const float logit_b = logits[static_cast<size_t>(b)];
+    return logit_a != logit_b ? logit_a > logit_b : a < b;
+  };
+  // A heap of the best so far with the worst of them on top: most ids only look at it.
+  std::vector<int64_t> heap;
+  if (count == 0) return heap;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const auto id = static_cast<int64_t>(i);
+    if (heap.size() == count) {
+      if (!is_better(id, heap.front())) continue;
+      std::ranges::pop_heap(heap, is_better);
+      heap.pop_back();
+    }
+    heap.push_back(id);
+    std::ranges::push_heap(heap, is_better);
+  }
+  std::ranges::sort_heap(heap, is_better);
+  return heap;
+}
+
 Sampler::Sampler(const SamplingOptions& options) : options_(options) {
   const auto is_within = [](float number, float lowest, float highest) {
     return number >= lowest && number <= highest;

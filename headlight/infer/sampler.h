@@ -20,6 +20,10 @@ struct SamplingOptions {
   uint64_t seed = 0;
 };
 
+// Ids of the `count` highest logits, the highest first; of equals the lowest id first. All of them,
+// where there are fewer.
+std::vector<int64_t> top_ids(std::span<const float> logits, size_t count);
+
 // Thread-safe.
 class Sampler {
  public:

@@ -52,12 +52,16 @@ PaddedIds padded_field(const std::vector<Prompt>& prompts, std::vector<int64_t> 
 
 }  // namespace
 
-std::span<const float> Sequences::Rows::row_of(const Tensor& rows, size_t row) {
+LogitRows::LogitRows(Context& context, const Tensor& rows)
+    : logits(rows),
+      log_probabilities(autograd::log_softmax(context, autograd::Value::leaf(rows)).data()) {}
+
+std::span<const float> LogitRows::row_of(const Tensor& rows, size_t row) {
   const auto width = static_cast<size_t>(rows.size(1));
   return {rows.data<float>() + row * width, width};
 }
 
-float Sequences::Rows::log_probability(size_t row, int64_t id) const {
+float LogitRows::log_probability(size_t row, int64_t id) const {
   const float result = row_of(log_probabilities, row)[static_cast<size_t>(id)];
   if (!std::isnan(result)) return result;
   throw Error(ErrorKind::failed, "generate", "probability of id " + std::to_string(id),
@@ -76,30 +80,26 @@ models::Batch Sequences::sources() const {
   return {.source_ids = sources.ids, .source_lens = sources.lens};
 }
 
-Sequences::Rows Sequences::rows_of(const Tensor& logits) {
-  return {logits, autograd::log_softmax(context_, autograd::Value::leaf(logits)).data()};
-}
-
-Sequences::Rows Sequences::from_scratch() {
+LogitRows Sequences::from_scratch() {
   models::Batch batch = sources();
   const PaddedIds read = padded_field(sequences_, &Prompt::ids);
   batch.ids = read.ids;
   batch.lens = read.lens;
-  return rows_of(model_.next_logits(context_, batch));
+  return {context_, model_.next_logits(context_, batch)};
 }
 
-Sequences::Rows Sequences::begin() {
+LogitRows Sequences::begin() {
   if (!decoding_) return from_scratch();
   const PaddedIds read = padded_field(sequences_, &Prompt::ids);
   sequences_.clear();
-  return rows_of(decoding_->read(context_, read.ids, read.lens));
+  return {context_, decoding_->read(context_, read.ids, read.lens)};
 }
 
-Sequences::Rows Sequences::read(std::span<const int64_t> ids) {
+LogitRows Sequences::read(std::span<const int64_t> ids) {
   if (decoding_) {
     const Tensor column = Tensor::of({static_cast<int64_t>(ids.size()), 1},
                                      std::vector<int64_t>(ids.begin(), ids.end()));
-    return rows_of(decoding_->read(context_, column));
+    return {context_, decoding_->read(context_, column)};
   }
   for (size_t b = 0; b < ids.size(); ++b) sequences_[b].ids.push_back(ids[b]);
   return from_scratch();

@@ -10,33 +10,34 @@
 
 namespace headlight::infer {
 
+// Logits (B, V), and the logarithms of their probabilities.
+struct LogitRows {
+  tensor::Tensor logits;
+  tensor::Tensor log_probabilities;
+
+  LogitRows(Context& context, const tensor::Tensor& rows);
+  std::span<const float> logits_of(size_t row) const { return row_of(logits, row); }
+  // Throws Error(failed) when it is not a number.
+  float log_probability(size_t row, int64_t id) const;
+
+ private:
+  static std::span<const float> row_of(const tensor::Tensor& rows, size_t row);
+};
+
 class Sequences {
  public:
   // Throws Error(bad_input) for what the model cannot read.
   Sequences(Context& context, const Model& model, std::vector<Prompt> prompts, bool use_cache);
 
-  // The rows (B, V) after the last id of each sequence.
-  struct Rows {
-    tensor::Tensor logits;
-    tensor::Tensor log_probabilities;
-
-    std::span<const float> logits_of(size_t row) const { return row_of(logits, row); }
-    // Throws Error(failed) when it is not a number.
-    float log_probability(size_t row, int64_t id) const;
-
-   private:
-    static std::span<const float> row_of(const tensor::Tensor& rows, size_t row);
-  };
-  // Of the prompts; to be called first and once.
-  Rows begin();
+  // The rows after the last id of each prompt; to be called first and once.
+  LogitRows begin();
   // Each sequence reads one id more.
-  Rows read(std::span<const int64_t> ids);
+  LogitRows read(std::span<const int64_t> ids);
   // Goes on with these sequences, in this order: repeated, reordered or left out.
   void select(const std::vector<int64_t>& sequences);
 
  private:
-  Rows rows_of(const tensor::Tensor& logits);
-  Rows from_scratch();
+  LogitRows from_scratch();
   models::Batch sources() const;
 
   Context& context_;
