@@ -147,6 +147,15 @@ const std::string& Tokenizer::token(int64_t id) const {
   return parts_->vocabulary.token(id);
 }
 
+std::string Tokenizer::bytes(int64_t id, bool is_first) const {
+  const std::string& written = token(id);
+  const Joiner& joiner = parts_->joiner;
+  if (is_special(id) && joiner.is_byte_level()) return written;
+  std::string bytes;
+  joiner.append_to(bytes, written, is_first);
+  return bytes;
+}
+
 std::optional<int64_t> Tokenizer::find(std::string_view token) const {
   return parts_->vocabulary.find(token);
 }
@@ -162,15 +171,8 @@ StreamDecoder::StreamDecoder(Tokenizer tokenizer, DecodeOptions options)
     : tokenizer_(std::move(tokenizer)), options_(options) {}
 
 std::string StreamDecoder::add(int64_t id) {
-  const std::string& token = tokenizer_.token(id);
-  const bool is_special = tokenizer_.is_special(id);
-  if (is_special && !options_.special) return "";
-  const Joiner& joiner = tokenizer_.parts_->joiner;
-  if (is_special && joiner.is_byte_level()) {
-    waiting_ += token;
-  } else {
-    joiner.append_to(waiting_, token, is_first_);
-  }
+  if (!options_.special && tokenizer_.is_special(id)) return "";
+  waiting_ += tokenizer_.bytes(id, is_first_);
   is_first_ = false;
   return take_utf8(waiting_);
 }

@@ -66,6 +66,9 @@ class Tokenizer {
   int64_t size() const;
   // The token as files write it: "Ġthe", "##ing". Throws as decode does.
   const std::string& token(int64_t id) const;
+  // The bytes that the token adds to a text, as its first token or as a later one: of the
+  // byte-level kind maybe parts of code points. Throws as decode does.
+  std::string bytes(int64_t id, bool is_first) const;
   std::optional<int64_t> find(std::string_view token) const;
   bool is_special(int64_t id) const;
   const SpecialIds& special() const;
@@ -78,7 +81,6 @@ class Tokenizer {
   std::string config_json() const;
 
  private:
-  friend class StreamDecoder;
   std::shared_ptr<const TokenizerParts> parts_;
 };
 
