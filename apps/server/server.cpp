@@ -43,6 +43,7 @@ Application::Application(base::FileSystem& files, base::ThreadPool& threads,
                          ApplicationOptions options)
     : parts_(std::make_unique<Parts>(files, threads, options)) {
   Router router;
+  parts_->rooms.push_back(add_openai_routes(router, parts_->service));
   parts_->has_page = !options.http.files.empty();
   parts_->http =
       std::make_unique<HttpServer>(std::move(options.http), std::move(router), parts_->metrics);

@@ -1,0 +1,494 @@
+// /v1/completions, /v1/chat/completions and /v1/embeddings without sockets: the same as the engine
+// alone, to the bit.
+#include <set>
+
+#include "headlight/infer/infer.h"
+#include "tests/models/support.h"
+#include "tests/server/openai_support.h"
+
+namespace headlight::server::openai {
+namespace {
+
+using io::Json;
+
+// What the engine gives alone.
+class OpenAiGeneration : public OpenAiTest {
+ protected:
+  const ServedModel& model(const std::string& id) {
+    if (!service_) serve();
+    return *models_->open(id);
+  }
+  infer::Continuation alone(const std::string& id, const infer::Prompt& prompt,
+                            infer::GenerateOptions options) {
+    const ServedModel& served = model(id);
+    options.ending.tokenizer = served.tokenizer ? &*served.tokenizer : nullptr;
+    return infer::generate(context_, served.model(), {prompt}, options).front();
+  }
+  infer::Continuation alone(const std::string& id, const std::string& text,
+                            const infer::GenerateOptions& options) {
+    return alone(id, {.ids = model(id).tokenizer->encode(text)}, options);
+  }
+  // log_softmax of all rows of one forward pass, (T, V).
+  tensor::Tensor rows_of(const std::string& id, const std::vector<int64_t>& ids) {
+    const models::Model& loaded = model(id).model();
+    const tensor::Tensor batch = tensor::Tensor::of({1, static_cast<int64_t>(ids.size())}, ids);
+    return autograd::log_softmax(context_,
+                                 loaded.logits(context_, loaded.forward(context_, {.ids = batch})))
+        .data();
+  }
+
+  tensor::Arena arena_;
+  autograd::Context context_{.threads = threads_, .arena = arena_};
+};
+
+std::string body_of(const Json::Object& fields) { return io::json_text(fields); }
+
+Json::Object greedy(const std::string& model, const std::string& prompt, int64_t tokens) {
+  return {{"model", model}, {"prompt", prompt}, {"max_tokens", tokens}, {"temperature", 0}};
+}
+
+Json::Object chat_body(const std::string& model, const std::string& content) {
+  return {{"model", model},
+          {"messages", Json::Array{Json::Object{{"role", "user"}, {"content", content}}}}};
+}
+
+// What the chunks of one choice say together, in the form of a whole choice.
+struct Joined {
+  std::string text;
+  Json::Array tokens;                                // of chat: "content"
+  Json::Array names, scores, offsets, alternatives;  // of completions
+  std::string finish;
+};
+
+Joined joined_choice(const std::vector<Json>& chunks, int64_t index) {
+  Joined all;
+  const auto append = [](Json::Array& to, const Json& from) {
+    to.insert(to.end(), from.array()->begin(), from.array()->end());
+  };
+  for (const Json& chunk : chunks) {
+    for (const Json& choice : *member(chunk, "choices").array()) {
+      if (member(choice, "index").integer() != index) continue;
+      EXPECT_TRUE(all.finish.empty()) << "nothing comes after the end";
+      const Json* delta = choice.find("delta");
+      const Json* text = delta == nullptr ? choice.find("text") : delta->find("content");
+      if (text != nullptr) all.text += *text->text();
+      const Json& scores = member(choice, "logprobs");
+      if (const Json* content = scores.find("content")) append(all.tokens, *content);
+      if (const Json* names = scores.find("tokens")) {
+        append(all.names, *names);
+        append(all.scores, member(scores, "token_logprobs"));
+        append(all.offsets, member(scores, "text_offset"));
+        append(all.alternatives, member(scores, "top_logprobs"));
+      }
+      if (!member(choice, "finish_reason").is_null()) all.finish = text_at(choice, "finish_reason");
+    }
+  }
+  return all;
+}
+
+TEST_F(OpenAiGeneration, greedy_completions_equal_generate) {
+  for (const char* id : {"stories", "repeats"}) {
+    for (const int64_t tokens : {1, 7, 40}) {
+      const std::string prompt = std::string(id) == "stories" ? "Once upon a time" : "mu ye mu";
+      const auto expected = alone(id, prompt, {.ending = {.max_new_tokens = tokens}});
+      const Json got = answer("/v1/completions", body_of(greedy(id, prompt, tokens)));
+      EXPECT_EQ(text_at(got, "choices.0.text"), expected.text);
+      EXPECT_EQ(member(got, "usage.completion_tokens").integer(),
+                static_cast<int64_t>(expected.ids.size()));
+      EXPECT_EQ(member(got, "usage.prompt_tokens").integer(),
+                static_cast<int64_t>(model(id).tokenizer->encode(prompt).size()));
+      EXPECT_EQ(text_at(got, "choices.0.finish_reason"),
+                expected.reason == infer::StopReason::end ? "stop" : "length");
+      EXPECT_EQ(text_at(got, "object"), "text_completion");
+      EXPECT_EQ(text_at(got, "model"), id);
+    }
+  }
+}
+
+TEST_F(OpenAiGeneration, a_single_message_is_continued_like_a_prompt) {
+  Json::Object body = chat_body("stories", "Tom had a");
+  body.emplace_back("temperature", 0);
+  body.emplace_back("max_completion_tokens", 12);
+  const auto expected = alone("stories", "Tom had a", {.ending = {.max_new_tokens = 12}});
+  const Json got = answer("/v1/chat/completions", body_of(body));
+  EXPECT_EQ(text_at(got, "choices.0.message.content"), expected.text);
+  EXPECT_EQ(text_at(got, "choices.0.message.role"), "assistant");
+}
+
+TEST_F(OpenAiGeneration, messages_are_joined_by_the_plain_template) {
+  const Json got = answer(
+      "/v1/chat/completions",
+      R"({"model":"stories","temperature":0,"max_tokens":5,"messages":[{"role":"system","content":"One."},)"
+      R"({"role":"user","content":"Two"}]})");
+  EXPECT_EQ(text_at(got, "choices.0.message.content"),
+            alone("stories", "One.\nTwo", {.ending = {.max_new_tokens = 5}}).text);
+}
+
+TEST_F(OpenAiGeneration, without_a_limit_a_chat_goes_on_to_the_contexts_end) {
+  Json::Object body = chat_body("repeats", "mu ye mu ye mu");
+  body.emplace_back("temperature", 0);
+  const auto expected = alone("repeats", "mu ye mu ye mu", {});
+  const Json got = answer("/v1/chat/completions", body_of(body));
+  EXPECT_EQ(text_at(got, "choices.0.message.content"), expected.text);
+  EXPECT_EQ(text_at(got, "choices.0.finish_reason"),
+            expected.reason == infer::StopReason::end ? "stop" : "length");
+}
+
+TEST_F(OpenAiGeneration, samples_equal_generate_with_the_same_seed_and_number) {
+  const std::string prompt = "Lily went to";
+  Json::Object body{{"model", "stories"},
+                    {"prompt", Json::Array{prompt, "The dog"}},
+                    {"max_tokens", 9},
+                    {"temperature", 1.3},
+                    {"top_p", 0.9},
+                    {"seed", 42},
+                    {"n", 3}};
+  const Json got = answer("/v1/completions", body_of(body));
+  ASSERT_EQ(member(got, "choices").array()->size(), 6u);
+  std::set<std::string> texts;
+  for (uint64_t i = 0; i < 6; ++i) {
+    const auto expected = alone("stories", i < 3 ? prompt : "The dog",
+                                {.sampling = {.temperature = 1.3f, .top_p = 0.9f, .seed = 42},
+                                 .ending = {.max_new_tokens = 9},
+                                 .first_sequence = i});
+    const std::string path = "choices." + std::to_string(i);
+    EXPECT_EQ(text_at(got, path + ".text"), expected.text) << i;
+    EXPECT_EQ(member(got, path + ".index").integer(), static_cast<int64_t>(i));
+    texts.insert(text_at(got, path + ".text"));
+  }
+  EXPECT_GT(texts.size(), 3u) << "choices differ";
+  EXPECT_EQ(answer("/v1/completions", body_of(body)).find("choices")->array()->size(), 6u);
+  EXPECT_EQ(*answer("/v1/completions", body_of(body)).find("choices"), *got.find("choices"));
+}
+
+TEST_F(OpenAiGeneration, without_a_seed_answers_differ_and_many_choices_are_all_written) {
+  const std::string body = body_of(
+      {{"model", "stories"}, {"prompt", "The"}, {"max_tokens", 12}, {"n", 40}, {"temperature", 2}});
+  const Json got = answer("/v1/completions", body);
+  ASSERT_EQ(member(got, "choices").array()->size(), 40u);
+  EXPECT_EQ(member(got, "usage.prompt_tokens").integer(),
+            static_cast<int64_t>(model("stories").tokenizer->encode("The").size()));
+  EXPECT_NE(*got.find("choices"), *answer("/v1/completions", body).find("choices"));
+}
+
+TEST_F(OpenAiGeneration, prompts_may_be_ids) {
+  const std::vector<int64_t> ids = model("stories").tokenizer->encode("Once upon");
+  const Json text = answer("/v1/completions", body_of(greedy("stories", "Once upon", 6)));
+  Json::Object body = greedy("stories", "", 6);
+  body[1].second = Json::Array(ids.begin(), ids.end());
+  EXPECT_EQ(*answer("/v1/completions", body_of(body)).find("choices"), *text.find("choices"));
+  body[1].second = Json::Array{Json::Array(ids.begin(), ids.end()), Json::Array{ids[0]}};
+  const Json both = answer("/v1/completions", body_of(body));
+  EXPECT_EQ(member(both, "choices.0"), member(text, "choices.0"));
+  EXPECT_EQ(member(both, "choices").array()->size(), 2u);
+}
+
+TEST_F(OpenAiGeneration, it_ends_before_a_stop_text) {
+  const std::string whole =
+      alone("stories", "Once upon a time", {.ending = {.max_new_tokens = 60}}).text;
+  const size_t dot = whole.find('.');
+  ASSERT_NE(dot, std::string::npos) << whole;
+  Json::Object body = greedy("stories", "Once upon a time", 60);
+  body.emplace_back("stop", Json::Array{"@@@", "."});
+  body.emplace_back("logprobs", 0);
+  const Json got = answer("/v1/completions", body_of(body));
+  EXPECT_EQ(text_at(got, "choices.0.text"), whole.substr(0, dot));
+  EXPECT_EQ(text_at(got, "choices.0.finish_reason"), "stop");
+  std::string tokens;
+  for (const Json& token : *member(got, "choices.0.logprobs.tokens").array()) {
+    tokens += *token.text();
+  }
+  EXPECT_EQ(tokens.substr(0, dot), whole.substr(0, dot)) << "tokens cover the text";
+  body[4].second = ".";
+  const Json one = answer("/v1/completions", body_of(body));
+  EXPECT_EQ(*one.find("choices"), *got.find("choices"));
+}
+
+TEST_F(OpenAiGeneration, chunks_joined_are_the_whole_answer) {
+  for (const bool is_chat : {false, true}) {
+    Json::Object body =
+        is_chat
+            ? chat_body("stories", "Once upon a time")
+            : Json::Object{{"model", "stories"}, {"prompt", "Once upon a time"}, {"echo", true}};
+    for (const auto& [name, value] : Json::Object{{"max_tokens", 30},
+                                                  {"temperature", 1.8},
+                                                  {"seed", 3},
+                                                  {"n", 5},
+                                                  {"stop", Json::Array{" the ", "x"}}}) {
+      body.emplace_back(name, value);
+    }
+    if (is_chat) {
+      body.emplace_back("logprobs", true);
+      body.emplace_back("top_logprobs", 3);
+    } else {
+      body.emplace_back("logprobs", 3);
+    }
+    const std::string path = is_chat ? "/v1/chat/completions" : "/v1/completions";
+    const Json whole = answer(path, body_of(body));
+    body.emplace_back("stream", true);
+    body.emplace_back("stream_options", Json::Object{{"include_usage", true}});
+    const std::vector<Json> streamed = chunks(path, body_of(body));
+    ASSERT_GT(streamed.size(), 12u);
+    EXPECT_EQ(member(streamed.back(), "usage"), member(whole, "usage"));
+    EXPECT_TRUE(member(streamed.back(), "choices").array()->empty());
+    EXPECT_TRUE(member(streamed.front(), "usage").is_null());
+    for (int64_t i = 0; i < 5; ++i) {
+      const std::string at = "choices." + std::to_string(i);
+      const Joined joined = joined_choice(streamed, i);
+      EXPECT_EQ(joined.text, text_at(whole, at + (is_chat ? ".message.content" : ".text")));
+      EXPECT_EQ(joined.finish, text_at(whole, at + ".finish_reason"));
+      const Json& scores = member(whole, at + ".logprobs");
+      if (is_chat) {
+        EXPECT_EQ(Json(joined.tokens), member(scores, "content"));
+      } else {
+        EXPECT_EQ(Json(joined.names), member(scores, "tokens"));
+        EXPECT_EQ(Json(joined.scores), member(scores, "token_logprobs"));
+        EXPECT_EQ(Json(joined.offsets), member(scores, "text_offset"));
+        EXPECT_EQ(Json(joined.alternatives), member(scores, "top_logprobs"));
+      }
+    }
+    for (const Json& chunk : streamed) {
+      EXPECT_EQ(text_at(chunk, "id"), text_at(streamed.front(), "id"));
+      EXPECT_EQ(member(chunk, "created"), member(streamed.front(), "created"));
+    }
+  }
+}
+
+TEST_F(OpenAiGeneration, a_stream_of_a_chat_says_first_who_speaks) {
+  Json::Object body = chat_body("stories", "Hi");
+  body.emplace_back("max_tokens", 3);
+  body.emplace_back("stream", true);
+  const std::vector<Json> streamed = chunks("/v1/chat/completions", body_of(body));
+  EXPECT_EQ(text_at(streamed.front(), "choices.0.delta.role"), "assistant");
+  EXPECT_EQ(streamed.front().find("usage"), nullptr);
+  for (size_t i = 1; i < streamed.size(); ++i) {
+    EXPECT_EQ(member(streamed[i], "choices.0.delta").find("role"), nullptr);
+  }
+  EXPECT_TRUE(member(streamed.back(), "choices.0.delta").object()->empty());
+}
+
+TEST_F(OpenAiGeneration, log_probabilities_equal_those_of_a_forward_pass) {
+  const std::string prompt = "Once upon a time";
+  const text::Tokenizer& tokenizer = *model("stories").tokenizer;
+  std::vector<int64_t> ids = tokenizer.encode(prompt);
+  const auto expected = alone("stories", prompt, {.ending = {.max_new_tokens = 10}});
+  const size_t prompt_size = ids.size();
+  ids.insert(ids.end(), expected.ids.begin(), expected.ids.end());
+  const tensor::Tensor rows = rows_of("stories", ids);
+  Json::Object body = greedy("stories", prompt, 10);
+  body.emplace_back("logprobs", 5);
+  body.emplace_back("echo", true);
+  const Json got = answer("/v1/completions", body_of(body));
+  EXPECT_EQ(text_at(got, "choices.0.text"), prompt + expected.text);
+  const Json& scores = member(got, "choices.0.logprobs");
+  ASSERT_EQ(member(scores, "tokens").array()->size(), ids.size());
+  EXPECT_TRUE(member(scores, "token_logprobs.0").is_null());
+  EXPECT_TRUE(member(scores, "top_logprobs.0").is_null());
+  std::string text;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const std::string at = std::to_string(i);
+    EXPECT_EQ(member(scores, "text_offset." + at).integer(), static_cast<int64_t>(text.size()));
+    text += text_at(scores, "tokens." + at);
+    if (i == 0) continue;
+    const float* row = rows.data<float>() + static_cast<int64_t>(i - 1) * rows.size(2);
+    EXPECT_EQ(member(scores, "token_logprobs." + at).number(), static_cast<double>(row[ids[i]]))
+        << i;
+    std::vector<float> best(row, row + rows.size(2));
+    std::ranges::sort(best, std::greater());
+    const Json::Object& top = *member(scores, "top_logprobs." + at).object();
+    ASSERT_EQ(top.size(), 5u);
+    for (size_t k = 0; k < 5; ++k) EXPECT_EQ(top[k].second.number(), static_cast<double>(best[k]));
+  }
+  EXPECT_EQ(text, prompt + expected.text);
+  EXPECT_GT(prompt_size, 1u);
+}
+
+TEST_F(OpenAiGeneration, a_prompt_alone_is_scored_when_nothing_is_to_be_written) {
+  Json::Object body = greedy("stories", "The cat sat", 0);
+  body.emplace_back("logprobs", 1);
+  body.emplace_back("echo", true);
+  const Json got = answer("/v1/completions", body_of(body));
+  EXPECT_EQ(text_at(got, "choices.0.text"), "The cat sat");
+  EXPECT_EQ(text_at(got, "choices.0.finish_reason"), "length");
+  EXPECT_EQ(member(got, "usage.completion_tokens").integer(), 0);
+  EXPECT_EQ(member(got, "choices.0.logprobs.tokens").array()->size(),
+            model("stories").tokenizer->encode("The cat sat").size());
+}
+
+TEST_F(OpenAiGeneration, bytes_of_a_chats_tokens_make_its_content) {
+  Json::Object body = chat_body("stories", "é and ");
+  for (const auto& [name, value] : Json::Object{{"max_tokens", 40},
+                                                {"temperature", 2},
+                                                {"seed", 11},
+                                                {"logprobs", true},
+                                                {"top_logprobs", 20}}) {
+    body.emplace_back(name, value);
+  }
+  const Json got = answer("/v1/chat/completions", body_of(body));
+  const Json::Array& content = *member(got, "choices.0.logprobs.content").array();
+  std::string bytes;
+  for (const Json& token : content) {
+    EXPECT_EQ(member(token, "top_logprobs").array()->size(), 20u);
+    if (member(token, "bytes").is_null()) continue;
+    for (const Json& byte : *member(token, "bytes").array()) {
+      bytes.push_back(static_cast<char>(*byte.integer()));
+    }
+  }
+  const std::string text = text_at(got, "choices.0.message.content");
+  // Bytes that are no text stand as U+FFFD in the content.
+  if (io::valid_utf8_length(bytes) == bytes.size()) {
+    EXPECT_EQ(bytes, text);
+  }
+  EXPECT_FALSE(content.empty());
+}
+
+TEST_F(OpenAiGeneration, a_model_that_translates_is_given_the_prompt_or_the_last_message) {
+  const text::Tokenizer& tokenizer = *model("numbers").tokenizer;
+  // {"translate", "numbers", "--text", ...}
+  const std::string source = recipes::embedded_example("numbers").at(3);
+  const auto ids = tokenizer.encode(source);
+  const auto expected =
+      alone("numbers", infer::Prompt{.source = ids}, {.ending = {.max_beyond_source = 50}});
+  const Json completion = answer("/v1/completions", body_of(greedy("numbers", source, 100)));
+  EXPECT_EQ(text_at(completion, "choices.0.text"), expected.text);
+  EXPECT_EQ(text_at(completion, "choices.0.finish_reason"), "stop");
+  Json::Object body = chat_body("numbers", source);
+  body.emplace_back("temperature", 0);
+  body.emplace_back("logprobs", true);
+  const Json chat = answer("/v1/chat/completions", body_of(body));
+  EXPECT_EQ(text_at(chat, "choices.0.message.content"), expected.text);
+  EXPECT_EQ(member(chat, "choices.0.logprobs.content").array()->size(), expected.ids.size());
+  body[1].second.array()->insert(body[1].second.array()->begin(),
+                                 Json::Object{{"role", "system"}, {"content", "Be kind."}});
+  const Json refused = answer("/v1/chat/completions", body_of(body), 400);
+  EXPECT_EQ(text_at(refused, "error.param"), "messages[0].role");
+}
+
+TEST_F(OpenAiGeneration, what_a_model_cannot_do_is_refused_with_a_clear_line) {
+  models::Bert bert(models::small_bert());
+  models::fill(bert, 3);
+  std::filesystem::create_directory(folder_ / "bert");
+  models::save_model(files_, folder_ / "bert", bert);
+  serve({folder_ / "bert", "stories", "numbers"});
+  struct Case {
+    std::string path;
+    std::string body;
+    int status;
+    std::string param;
+    std::string code;
+    std::string has;
+  };
+  const std::vector<Case> cases = {
+      {"/v1/completions", R"({"model":"bert","prompt":"a"})", 400, "model", "unsupported_model",
+       "/v1/embeddings takes this one"},
+      {"/v1/chat/completions", R"({"model":"bert","messages":[{"role":"user","content":"a"}]})",
+       400, "model", "unsupported_model", "writes no text"},
+      {"/v1/embeddings", R"({"model":"stories","input":"a"})", 400, "model", "unsupported_model",
+       "bert"},
+      {"/v1/completions", R"({"model":"gpt-9","prompt":"a"})", 404, "model", "model_not_found",
+       "gpt-9"},
+      {"/v1/embeddings", R"({"model":"bert","input":"1,2","dimensions":25})", 400, "dimensions",
+       "unsupported_value", "24"},
+      {"/v1/embeddings", R"({"model":"bert","input":[19]})", 400, "input", "invalid_value",
+       "0 to 18"},
+      {"/v1/embeddings", R"({"model":"bert","input":[[1],[1,2,3,4,5,6,7,8,9,10,11,12,13]]})", 400,
+       "input[1]", "context_length_exceeded", "13 tokens"},
+      {"/v1/embeddings", R"({"model":"bert","input":""})", 400, "input", "invalid_value", "empty"},
+      {"/v1/embeddings", R"({"model":"bert","input":"one"})", 400, "input", "invalid_value",
+       "no tokenizer"},
+      {"/v1/completions", R"({"model":"stories","prompt":[468]})", 400, "prompt", "invalid_value",
+       "0 to 467"},
+      {"/v1/completions", R"({"model":"stories","prompt":[[1],[9999999999]]})", 400, "prompt[1]",
+       "invalid_value", "9999999999"},
+      {"/v1/completions", R"({"model":"stories","prompt":""})", 400, "prompt", "", "empty"},
+      {"/v1/completions", R"({"model":"numbers","prompt":""})", 400, "prompt", "invalid_value",
+       "nothing to translate"},
+      {"/v1/completions", R"({"model":"numbers","prompt":"the cat"})", 400, "prompt",
+       "invalid_value", ""},
+      {"/v1/completions", R"({"model":"numbers","prompt":"12","echo":true})", 400, "echo", "",
+       "translates"},
+  };
+  for (const Case& one : cases) {
+    const Json got = answer(one.path, one.body, one.status);
+    EXPECT_EQ(text_at(got, "error.param"), one.param) << io::json_text(got);
+    if (!one.code.empty()) {
+      EXPECT_EQ(text_at(got, "error.code"), one.code) << io::json_text(got);
+    }
+    EXPECT_EQ(text_at(got, "error.type"), "invalid_request_error") << io::json_text(got);
+    EXPECT_NE(text_at(got, "error.message").find(one.has), std::string::npos) << io::json_text(got);
+  }
+  std::string many = "1";
+  for (int i = 0; i < 96; ++i) many += ",1";
+  const Json got = answer("/v1/completions", R"({"model":"stories","prompt":[)" + many + "]}", 400);
+  EXPECT_EQ(text_at(got, "error.code"), "context_length_exceeded");
+  EXPECT_NE(text_at(got, "error.message").find("97"), std::string::npos);
+}
+
+TEST_F(OpenAiGeneration, a_model_without_a_tokenizer_takes_and_gives_ids) {
+  models::Gpt gpt(models::small_gpt());
+  models::fill(gpt, 5);
+  std::filesystem::create_directory(folder_ / "ids");
+  models::save_model(files_, folder_ / "ids", gpt);
+  serve({folder_ / "ids"});
+  const auto expected =
+      alone("ids", infer::Prompt{.ids = {3, 1, 4}}, {.ending = {.max_new_tokens = 5}});
+  std::string text;
+  for (const int64_t id : expected.ids) {
+    text += (text.empty() ? "" : ",") + std::to_string(id);
+  }
+  for (const Json& prompt : {Json(Json::Array{3, 1, 4}), Json("3,1,4")}) {
+    Json::Object body{{"model", "ids"}, {"prompt", prompt}, {"max_tokens", 5}, {"temperature", 0}};
+    EXPECT_EQ(text_at(answer("/v1/completions", body_of(body)), "choices.0.text"), text);
+    body.emplace_back("echo", true);
+    EXPECT_EQ(text_at(answer("/v1/completions", body_of(body)), "choices.0.text"), "3,1,4," + text);
+    body.emplace_back("stop", "1");
+    EXPECT_EQ(text_at(answer("/v1/completions", body_of(body), 400), "error.param"), "stop");
+  }
+  EXPECT_EQ(
+      text_at(answer("/v1/completions", R"({"model":"ids","prompt":"3,x"})", 400), "error.param"),
+      "prompt");
+}
+
+TEST_F(OpenAiGeneration, embeddings_equal_those_of_the_engine) {
+  models::Bert bert(models::small_bert());
+  models::fill(bert, 4);
+  std::filesystem::create_directory(folder_ / "bert");
+  models::save_model(files_, folder_ / "bert", bert);
+  serve({folder_ / "bert"});
+  const std::vector<std::vector<int64_t>> sentences = {{1, 2, 3}, {4}, {5, 6, 7, 8, 9, 10, 11}};
+  const auto expected = infer::sentence_vectors(context_, model("bert").model(), sentences);
+  const Json got =
+      answer("/v1/embeddings",
+             R"({"model":"bert","input":[[1,2,3],[4],[5,6,7,8,9,10,11]],"dimensions":24})");
+  EXPECT_EQ(member(got, "usage.total_tokens").integer(), 11);
+  for (size_t i = 0; i < sentences.size(); ++i) {
+    const std::string at = "data." + std::to_string(i);
+    EXPECT_EQ(member(got, at + ".index").integer(), static_cast<int64_t>(i));
+    const Json::Array& numbers = *member(got, at + ".embedding").array();
+    ASSERT_EQ(numbers.size(), expected[i].size());
+    for (size_t j = 0; j < numbers.size(); ++j) {
+      EXPECT_EQ(static_cast<float>(*numbers[j].number()), expected[i][j]);
+    }
+  }
+  const Json coded =
+      answer("/v1/embeddings", R"({"model":"bert","input":[1,2,3],"encoding_format":"base64"})");
+  EXPECT_EQ(text_at(coded, "data.0.embedding").size(), 128u);
+  const Json text = answer("/v1/embeddings", R"({"model":"bert","input":"1,2,3"})");
+  EXPECT_EQ(member(text, "data.0"), member(got, "data.0"));
+}
+
+TEST_F(OpenAiGeneration, models_are_listed_and_found) {
+  serve({"stories", "numbers"});
+  const Response list = ask("GET", "/v1/models")->wait();
+  const Json models = io::parse_json(list.body, "models");
+  EXPECT_EQ(text_at(models, "object"), "list");
+  EXPECT_EQ(text_at(models, "data.0.id"), "stories");
+  EXPECT_EQ(text_at(models, "data.0.chat_template"), "plain");
+  EXPECT_EQ(text_at(models, "data.1.id"), "numbers");
+  const Json one = io::parse_json(ask("GET", "/v1/models/numbers")->wait().body, "model");
+  EXPECT_EQ(one, member(models, "data.1"));
+  EXPECT_EQ(ask("GET", "/v1/models/none")->wait().status, 404);
+}
+
+}  // namespace
+}  // namespace headlight::server::openai
