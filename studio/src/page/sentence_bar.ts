@@ -10,15 +10,19 @@ export function sentenceBar(): HTMLElement {
     known.models.map((model) => element("option", { value: model.id }, model.id)));
   const sentence = element("input", { id: "sentence", type: "text", autocomplete: "off", spellcheck: "false", "aria-label": text("studio.sentence"), "aria-describedby": "said", maxlength: 4000 });
   const target = element("input", { id: "target", type: "text", autocomplete: "off", spellcheck: "false", "aria-label": text("studio.target"), placeholder: text("studio.target"), maxlength: 4000 });
+  const trained = element("input", { type: "checkbox", id: "trained", change: () => { state.train = trained.checked; run(); } });
+  const training = element("label", { class: "check-box" }, trained, " ", text("studio.trained"));
   const said = element("p", { id: "said", class: "said", role: "status" });
   const go = button(text("studio.run"), { class: "go" });
   go.type = "submit";
-  const made = element("form", { class: "sentence-bar", submit: (event: Event) => { event.preventDefault(); state.text = sentence.value; state.target = target.value; run(); } }, models, sentence, target, go, said);
+  const made = element("form", { class: "sentence-bar", submit: (event: Event) => { event.preventDefault(); state.text = sentence.value; state.target = target.value; run(); } }, models, sentence, target, training, go, said);
   const show = () => {
     models.value = state.model;
     if (document.activeElement !== sentence) sentence.value = state.text;
     if (document.activeElement !== target) target.value = state.target;
     target.hidden = !modelInfo()?.can.translates;
+    training.hidden = state.model !== "worked";
+    trained.checked = state.train;
     go.disabled = busy;
     made.toggleAttribute("aria-busy", busy);
     fill(said, failure && !busy ? failure.message : "");
