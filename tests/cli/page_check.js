@@ -325,32 +325,67 @@ function checkAsked() {
   for (const key of data.asked) expect(document.querySelector(`.variants [data-name^="variant.${key}."]`), `${key} is not shown`);
 }
 
-let cells = 0;
-try {
-  for (state.run = 0; state.run < runs.length; ++state.run) {
-    redraw();
-    cells += checkCells();
-    checkWalk();
-  }
-  state.run = runs.length - 1;
-  redraw();
-  checkAsked();
-  checkAnswers();
-  checkHeadsText();
-  checkDecimals();
-  checkFormulas();
-  checkKeys();
-  checkWhyKey();
-  checkOrder();
-  checkFirstHead();
-  checkLabels();
-  checkUnchanged();
-  checkLearning();
-  checkPositions();
-  checkSwitching();
-  checkLanguages();
-  checkTheme();
-} catch (error) {
-  wrong.push(String(error.stack));
+// What comes after a moment.
+async function found(selector) {
+  for (let i = 0; i < 100 && !document.querySelector(selector); ++i) await new Promise((done) => setTimeout(done, 50));
+  expect(document.querySelector(selector), `${selector} does not come`);
+  return document.querySelector(selector);
 }
-report(`cells: ${cells}, wrong: ${wrong.length}\n${wrong.join("\n")}`);
+function panel(name) { document.querySelector(`#panels [data-panel="${name}"]`).click(); }
+
+// The other panels have every head and the same numbers, in each language, and the walk is there again after them.
+async function checkPanels() {
+  panel("heads");
+  await found(".thumb");
+  const drawn = [...document.querySelectorAll(".thumb")].map((one) => one.dataset.head).sort();
+  expect(drawn.join() === run().heads.map((one) => one.name).sort().join(), `the map has ${drawn}`);
+  const last = document.querySelector(`.thumb[data-head="${run().heads[run().heads.length - 1].name}"]`);
+  last.click();
+  expect(location.hash.includes(`head=${last.dataset.head}`), `the address is ${location.hash}`);
+  for (const lang of ["TR", "AZ", "KO", "EN"]) {
+    [...document.querySelectorAll("#bar button")].find((one) => one.textContent === lang).click();
+    const left = /\b(studio|page|label|role|place)\.[a-z_]+\.?\w*\b|\{\w+\}/.exec(document.body.innerText);
+    expect(!left, `${lang}: ${left?.[0]}`);
+  }
+  panel("microscope");
+  await found("#microscope svg path");
+  const score = run().find(`${placeOf(last.dataset.head)}.scores`);
+  const shown = [...document.querySelectorAll(".strip-table .ink-q .digits")].length;
+  expect(shown === new Explanation({ name: score.name, index: score.shape.map(() => 0) }).terms.length, `the dot product has ${shown} terms`);
+  panel("walk");
+  expect(document.querySelectorAll(".card[data-step]").length === 14, "the walk does not come back");
+}
+
+async function checkAll() {
+  let cells = 0;
+  try {
+    for (state.run = 0; state.run < runs.length; ++state.run) {
+      redraw();
+      cells += checkCells();
+      checkWalk();
+    }
+    state.run = runs.length - 1;
+    redraw();
+    checkAsked();
+    checkAnswers();
+    checkHeadsText();
+    checkDecimals();
+    checkFormulas();
+    checkKeys();
+    checkWhyKey();
+    checkOrder();
+    checkFirstHead();
+    checkLabels();
+    checkUnchanged();
+    checkLearning();
+    checkPositions();
+    checkSwitching();
+    checkLanguages();
+    checkTheme();
+    await checkPanels();
+  } catch (error) {
+    wrong.push(String(error.stack));
+  }
+  report(`cells: ${cells}, wrong: ${wrong.length}\n${wrong.join("\n")}`);
+}
+checkAll();

@@ -89,7 +89,7 @@ class TileMap {
       element("div", { class: "tile-tools" }, tool("−", "studio.zoom_out", () => this.zoom(1 / 1.6)), tool("+", "studio.zoom_in", () => this.zoom(1.6)), tool("⤢", "studio.zoom_all", () => this.fit())),
       this.grid, this.readout);
     this.listen();
-    new ResizeObserver(() => this.resize()).observe(this.element);
+    new ResizeObserver(() => requestAnimationFrame(() => this.resize())).observe(this.element);  // its own height changes by that
     new MutationObserver(() => { for (const one of this.kept.values()) if (one !== "coming") one.image = undefined; this.draw(); }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   }
 

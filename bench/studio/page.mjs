@@ -1,11 +1,11 @@
-// How fast the studio is, on this machine: HEADLIGHT_PROGRAM=… node bench/studio/studio.mjs [MODEL]. Needs chromium and studio/node_modules. Without a MODEL (12 layers, 12 heads, 2,048 tokens) one with random weights is made.
+// How fast the studio is, on this machine: HEADLIGHT_PROGRAM=… node bench/studio/page.mjs [MODEL]. Needs chromium and studio/node_modules. Without a MODEL (12 layers, 12 heads, 2,048 tokens) one with random weights is made.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { missing, openPage, program, startBrowser, startServer } from "../../tests/browser/studio.mjs";
 
 const why = missing();
-if (why) { console.error(`bench/studio: ${why}`); process.exit(1); }
+if (why) { console.error(`bench/studio/page.mjs: ${why}`); process.exit(1); }
 
 const folder = mkdtempSync(`${tmpdir()}/studio-bench-`);
 const words = "the quick brown fox jumps over a lazy dog while seven wizards box with jugs of liquid ";
