@@ -250,7 +250,7 @@ class TileMap {
     const { cursor, seen } = this;
     const side = Math.max(4, seen.scale);
     context.fillStyle = inked("beam", 0.18);
-    for (const row of this.options.selection ?? []) context.fillRect(this.left, this.y(row), this.frame.width, Math.max(2, seen.scale));
+    for (const row of this.options.selection ?? []) context.fillRect(this.left, this.y(row), this.x(this.options.columns) - this.left, Math.max(2, seen.scale));
     if (document.activeElement !== this.grid) return;
     context.strokeStyle = inked("text");
     context.lineWidth = 1.5;
