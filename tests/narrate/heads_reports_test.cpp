@@ -1,9 +1,11 @@
 // Results of experiments as reports, in every language: all that is said has its text and numbers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "headlight/narrate/narrate.h"
+#include "tests/narrate/svg_texts.h"
 
 namespace headlight::narrate {
 namespace {
@@ -88,7 +90,7 @@ recipes::AttributeAnswer made_attribution(bool whole) {
     one.stream = "decoder." + std::to_string(layer) + ".residual_out";
     one.words = {{.id = 5, .logit = 1, .probability = 0.5, .rank = 1}};
     one.word = {.id = 1, .logit = 0.5, .probability = 0.25, .rank = 4};
-    one.against = one.word;
+    one.against = heads::LensWord{.id = 2, .logit = 0, .probability = 0.125, .rank = 6};
     lens.layers.push_back(one);
   }
   answer.lens = lens;
@@ -140,6 +142,109 @@ TEST(HeadsReports, have_all_their_texts_and_numbers_in_every_language) {
       EXPECT_FALSE(report.summary.in(catalogue).empty());
     }
   }
+}
+
+TEST(HeadsReports, pictures_hold_their_texts) {
+  for (const Report& report : all_reports()) expect_texts_inside(report);
+}
+
+// The cell of a row in the column of that name.
+ReportCell cell_in(const ReportTable& table, size_t row, std::string_view column) {
+  const auto at = std::ranges::find(table.columns, column, &ReportColumn::name);
+  EXPECT_NE(at, table.columns.end()) << column;
+  return table.rows.at(row).at(static_cast<size_t>(at - table.columns.begin()));
+}
+double number_in(const ReportTable& table, size_t row, std::string_view column) {
+  return number_of(cell_in(table, row, column)).value_or(NAN);
+}
+std::string words_in(const ReportTable& table, size_t row, std::string_view column) {
+  return std::get<std::string>(cell_in(table, row, column));
+}
+
+TEST(HeadsReports, of_scores_have_each_number_in_its_column) {
+  const Report report = score_report(made_scores(false), "m");
+  const std::vector<std::pair<std::string, double>> expected = {
+      {"gradient", 0.2},
+      {"entropy", 0.5},
+      {"previous", 0.75},
+      {"duplicate", 0.125},
+      {"induction", 0.5},
+      {"prefix_matching", 0.5},
+      {"copying", -0.5},
+      {"previous_uniform", 0.25},
+      {"duplicate_uniform", 0.0625},
+      {"induction_uniform", 0.03125},
+      {"prefix_matching_uniform", 0.015625}};
+  for (const auto& [column, number] : expected)
+    EXPECT_EQ(number_in(report.tables[0], 1, column), number) << column;
+  // The strongest pair first.
+  EXPECT_EQ(words_in(report.tables[1], 0, "from"), "decoder.0.self.2");
+  EXPECT_EQ(number_in(report.tables[1], 0, "score"), 0.7);
+}
+
+TEST(HeadsReports, of_ablations_have_each_number_in_its_column_and_begin_with_the_whole_model) {
+  const Report report = ablation_report(made_ablation(true), "m");
+  for (const ReportTable& table : report.tables) {
+    EXPECT_EQ(words_in(table, 2, "head"), "encoder.1.self.2");
+    EXPECT_EQ(number_in(table, 2, "loss"), 1.5);
+    EXPECT_EQ(number_in(table, 2, "change"), 0.5);
+    EXPECT_EQ(number_in(table, 2, "exact_match"), 0.5);
+  }
+  EXPECT_EQ(number_in(report.tables.at(2), 2, "removed"), 3);
+  const auto& line = std::get<LinePicture>(report.pictures.back()).lines.at(0);
+  ASSERT_EQ(line.points.size(), 4U);
+  EXPECT_EQ(line.points[0].x, 0);
+  EXPECT_EQ(line.points[0].y, 0.875);
+  EXPECT_EQ(line.points[3].x, 3);
+  EXPECT_EQ(line.points[3].y, 0.5);
+}
+
+TEST(HeadsReports, of_relations_show_chance_beside_what_was_found) {
+  const Report report = find_report(made_relation(true), "m");
+  EXPECT_EQ(number_in(report.tables[0], 0, "weight"), 0.9);
+  EXPECT_EQ(number_in(report.tables[0], 0, "chance"), 0.1);
+  EXPECT_EQ(number_in(report.tables[0], 0, "interval_low"), 0.05);
+  EXPECT_EQ(number_in(report.tables[0], 0, "interval_high"), 0.2);
+  EXPECT_EQ(number_in(report.tables[0], 0, "ablated_change"), 0.75);
+  const auto& bars = std::get<BarPicture>(report.pictures.back()).bars;
+  ASSERT_EQ(bars.size(), 1U) << "the other has no pairs";
+  EXPECT_EQ(bars[0].value, 0.9);
+  EXPECT_EQ(bars[0].range->low, 0.05);
+  EXPECT_EQ(bars[0].range->high, 0.2);
+}
+
+TEST(HeadsReports, of_logits_have_the_other_word_beside_the_one_that_is_asked_for) {
+  const Report report = attribution_report(made_attribution(true), "m", nullptr);
+  const ReportTable& lens = report.tables.back();
+  EXPECT_EQ(words_in(lens, 1, "layer"), "decoder.1.residual_out");
+  EXPECT_EQ(words_in(lens, 1, "likeliest"), "5");
+  EXPECT_EQ(number_in(lens, 1, "likeliest_probability"), 0.5);
+  EXPECT_EQ(number_in(lens, 1, "probability"), 0.25);
+  EXPECT_EQ(number_in(lens, 1, "rank"), 4);
+  EXPECT_EQ(number_in(lens, 1, "logit"), 0.5);
+  EXPECT_EQ(number_in(lens, 1, "against_probability"), 0.125);
+  const auto& lines = std::get<LinePicture>(report.pictures.back()).lines;
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0].points.at(1).y, 0.25);
+  EXPECT_EQ(lines[1].points.at(1).y, 0.125);
+}
+
+TEST(HeadsReports, of_patches_name_the_tokens_of_the_side_that_a_head_is_on) {
+  const Report report = patching_report(made_patching(true), "m");
+  const ReportTable& places = report.tables.at(1);
+  std::vector<std::string> seen;
+  for (size_t row = 0; row < places.rows.size(); ++row) {
+    seen.push_back(words_in(places, row, "head") + " " + words_in(places, row, "token"));
+    EXPECT_EQ(number_in(places, row, "restored"), 0.5);
+    EXPECT_EQ(number_in(places, row, "estimated"), 0.25);
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"encoder.0.self.0 x", "encoder.0.self.0 y",
+                                            "encoder.0.self.0 z", "decoder.0.self.1 a",
+                                            "decoder.0.self.1 b"}));
+  const auto& points = std::get<ScatterPicture>(report.pictures.back()).groups.at(0).points;
+  ASSERT_EQ(points.size(), 5U);
+  EXPECT_EQ(points[0].x, 0.5);
+  EXPECT_EQ(points[0].y, 0.25);
 }
 
 TEST(HeadsReports, rows_have_a_cell_for_each_column) {

@@ -6,6 +6,7 @@
 
 #include "headlight/narrate/narrate.h"
 #include "headlight/text/text.h"
+#include "tests/narrate/svg_texts.h"
 
 namespace headlight::narrate {
 namespace {
@@ -196,6 +197,47 @@ TEST(PruningReports, have_all_their_texts_and_numbers_in_every_language) {
   }
 }
 
+TEST(PruningReports, pictures_hold_their_texts) {
+  for (const Report& report : pruning_reports()) expect_texts_inside(report);
+}
+
+// The table of that name.
+const ReportTable& table_of(const Report& report, std::string_view name) {
+  const auto found = std::ranges::find(report.tables, name, &ReportTable::name);
+  EXPECT_NE(found, report.tables.end()) << name;
+  return *found;
+}
+
+// The numbers of a column, from the first row on; NaN where there is none.
+std::vector<double> column_of(const ReportTable& table, std::string_view name) {
+  const auto found = std::ranges::find(table.columns, name, &ReportColumn::name);
+  EXPECT_NE(found, table.columns.end()) << name;
+  std::vector<double> numbers;
+  for (const auto& row : table.rows)
+    numbers.push_back(
+        number_of(row.at(static_cast<size_t>(found - table.columns.begin()))).value_or(NAN));
+  return numbers;
+}
+
+TEST(PruningReports, have_what_was_measured_at_each_stage) {
+  const Report report =
+      prune_report(made_pruning(PruneMethod::gradient, 3), heads_of_two_layers(), made_folder());
+  const std::vector<double> losses = {0.5, 1.75, 0.625};
+  EXPECT_EQ(column_of(table_of(report, "stages"), "loss"), losses);
+  EXPECT_EQ(column_of(table_of(report, "stages"), "exact_match").at(1), 1 / 2.75);
+  std::vector<double> bars;
+  for (const auto& bar : std::get<BarPicture>(report.pictures.at(1)).bars)
+    bars.push_back(bar.value);
+  EXPECT_EQ(bars, losses);
+  EXPECT_EQ(column_of(table_of(report, "heads"), "kept"), (std::vector<double>{0, 0, 0, 0, 1, 1}));
+  const Report gates = gates_report(made_gates(true), made_folder());
+  EXPECT_EQ(column_of(table_of(gates, "stages"), "loss"), (std::vector<double>{0.5, 0.75, 0.8125}));
+  const ReportTable& heads = table_of(gates, "heads");
+  EXPECT_EQ(column_of(heads, "value"), (std::vector<double>{1, 0, 1, 1, 0, 1}));
+  EXPECT_EQ(column_of(heads, "probability").at(1), 0.5);
+  EXPECT_EQ(column_of(heads, "log_alpha").at(1), -3);
+}
+
 TEST(PruningReports, say_which_heads_stay_in_each_layer_and_what_that_costs) {
   const Report report =
       prune_report(made_pruning(PruneMethod::gradient, 3), heads_of_two_layers(), made_folder());
@@ -259,8 +301,47 @@ TEST(PruningReports, of_curves_have_every_point_in_csv_and_a_panel_for_each_type
     EXPECT_EQ(lines.lines.size(), 2U);
     ASSERT_EQ(lines.bands.size(), 1U) << "of random";
     EXPECT_EQ(lines.bands[0].line, 1U);
+    EXPECT_EQ(lines.bands[0].range.at(1).low, lines.lines[1].points.at(1).y - 0.125);
+    EXPECT_EQ(lines.bands[0].range.at(1).high, lines.lines[1].points.at(1).y + 0.125);
     EXPECT_EQ(lines.y_range->high, std::get<LinePicture>(report.pictures[0]).y_range->high);
   }
+}
+
+TEST(PruningReports, of_curves_show_every_method_and_what_fine_tuning_brings_back) {
+  const Report report = curve_report(made_curves(true), "m");
+  const ReportTable& panel = table_of(report, "panel");  // all heads, before
+  EXPECT_EQ(column_of(panel, "removed"), (std::vector<double>{0, 0.25, 0.5, 0.75, 1}));
+  EXPECT_EQ(column_of(panel, "gradient").at(2), 1 - 0.002);
+  EXPECT_EQ(column_of(panel, "random").at(2), 0.5);
+  EXPECT_EQ(column_of(panel, "low").at(2), 0.5 - 0.125);
+  EXPECT_EQ(column_of(panel, "high").at(2), 0.5 + 0.125);
+  const ReportTable& removable = table_of(report, "removable");
+  // By gradient and at random, of all, encoder, decoder and cross; after training 3/4 were
+  // measured.
+  EXPECT_EQ(column_of(removable, "before_finetuning"),
+            (std::vector<double>{1, 0, 1, 0, 1, 0, 0, 0}));
+  EXPECT_EQ(column_of(removable, "after_finetuning"), std::vector<double>(8, 0.75));
+}
+
+TEST(PruningReports, of_speed_show_what_was_measured_beside_what_arithmetic_allows) {
+  const Report report = speed_report(made_speed({SpeedReason::reached, SpeedReason::rest,
+                                                 SpeedReason::attention, SpeedReason::reached}),
+                                     "whole", "half");
+  const ReportTable& rows = table_of(report, "rows");
+  EXPECT_EQ(column_of(rows, "bound").at(0), 1.5);
+  EXPECT_EQ(column_of(rows, "measured").at(0), 1.25);
+  EXPECT_EQ(column_of(rows, "low").at(0), 1.125);
+  EXPECT_EQ(column_of(rows, "high").at(0), 1.375);
+  // Lengths below each other, batches side by side.
+  const auto& map = std::get<MatrixPicture>(report.pictures.at(0));
+  EXPECT_EQ(map.values, (std::vector<std::optional<double>>{0.95, 0.6, 0.6, 0.95}));
+  const auto& lines = std::get<LinePicture>(report.pictures.at(1));
+  ASSERT_EQ(lines.lines.size(), 2U);
+  EXPECT_EQ(lines.lines[0].points.at(1).x, 32);
+  EXPECT_EQ(lines.lines[0].points.at(1).y, 1.5);
+  EXPECT_EQ(lines.lines[1].points.at(1).y, 1.25);
+  EXPECT_EQ(lines.bands.at(0).range.at(1).low, 1.125);
+  EXPECT_EQ(lines.bands.at(0).range.at(1).high, 1.375);
 }
 
 TEST(PruningReports, of_speed_say_why_less_is_saved_with_the_figures) {
@@ -301,6 +382,12 @@ TEST(PruningReports, show_sentences_under_the_old_numbers_of_heads) {
   for (const LookedAt& head : after) names.push_back(head.head);
   EXPECT_EQ(names,
             (std::vector<std::string>{"encoder.0.self.1", "decoder.0.self.0", "decoder.0.self.1"}));
+  for (const LookedAt& head : before) {
+    const bool is_encoder = head.head.starts_with("encoder.");
+    EXPECT_EQ(head.rows_are_source, is_encoder) << head.head;
+    EXPECT_EQ(head.columns_are_source, is_encoder || head.head.find(".cross.") != std::string::npos)
+        << head.head;
+  }
   // The first layer reads what it has always read.
   const auto second = std::ranges::find(before, "encoder.0.self.1", &LookedAt::head);
   ASSERT_NE(second, before.end());

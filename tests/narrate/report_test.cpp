@@ -4,71 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "headlight/narrate/narrate.h"
-#include "headlight/narrate/report/report_svg.h"
+#include "headlight/narrate/page_values.h"
 #include "headlight/text/text.h"
+#include "tests/narrate/small_report.h"
 
 namespace headlight::narrate {
 namespace {
-
-constexpr const char* kHostile = "</script><script>alert(1)</script>&<b>\"'\x1b[31m\n\t";
-
-// Every kind of cell and picture, with texts that mean harm.
-Report small_report(const std::string& token = "word") {
-  Report report{
-      .name = "score",
-      .title = told("experiment.page.heads"),
-      .summary = told("experiment.more_rows", {{"shown", token}, {"all", ReportNumber{1234.5}}})};
-  report.notes = {in_these_words(token), told("experiment.empty")};
-  ReportTable table{.name = "heads",
-                    .title = told("experiment.page.heads"),
-                    .columns = {{"head", told("experiment.axis.head")},
-                                {"gradient", in_these_words("gradient"), in_these_words("meaning")},
-                                {"copying", in_these_words("copying")},
-                                {"role", told("label.role")},
-                                {"token", in_these_words("token")}},
-                    .rows = {}};
-  for (int layer = 0; layer < 3; ++layer) {
-    for (int head = 0; head < 4; ++head) {
-      if (layer == 1 && head == 2) continue;  // pruned
-      table.rows.push_back({"decoder." + std::to_string(layer) + ".self." + std::to_string(head),
-                            0.25 * layer - 0.1 * head,
-                            head == 0 ? ReportCell() : ReportCell(1e-7 * head),
-                            ReportWord{"previous", "role.previous"}, token});
-    }
-  }
-  report.pictures = {
-      heads_map(table, "gradient"),
-      BarPicture{.title = in_these_words("bars"),
-                 .axis = in_these_words(token),
-                 .bars = {{in_these_words(token), 0.5, ReportRange{0.1, 0.2}},
-                          {in_these_words("two"), -0.25}},
-                 .range_label = in_these_words("chance")},
-      LinePicture{.title = in_these_words("lines"),
-                  .x_axis = in_these_words("share"),
-                  .y_axis = in_these_words("quality"),
-                  .lines = {{in_these_words(token), {{0, 1}, {0.5, 0.75}, {1, NAN}}},
-                            {in_these_words("b"), {{0, 1}, {0.5, 0.25}}}},
-                  .bands = {{in_these_words("random"), {0, 0.5}, {{0.9, 1.0}, {0.1, 0.6}}}}},
-      ScatterPicture{.title = in_these_words("points"),
-                     .x_axis = in_these_words("bound"),
-                     .y_axis = in_these_words("measured"),
-                     .groups = {{in_these_words("a"), {{1.5, 1.4, ReportRange{1.3, 1.5}, token}}}},
-                     .diagonal = in_these_words("all is saved")}};
-  report.tables.push_back(std::move(table));
-  report.sentences = {
-      {.tokens = {token, "b"},
-       .source_tokens = {},
-       .heads = {
-           {"decoder.0.self.1", tensor::Tensor::of({2, 2}, {1, 0, 0.25F, 0.75F}), false, false}}}};
-  return report;
-}
-
-std::string hostile_token() {
-  return std::string(kHostile) + std::string(1, '\0') + "\xff\xe2\x80\xae";
-}
 
 int64_t widest_line(const std::string& text) {
   int64_t width = 0;
@@ -115,42 +57,6 @@ std::vector<std::vector<std::string>> parsed_csv(const std::string& text) {
   return lines;
 }
 
-// Elements opened and closed in order, texts and attributes without what would end them; what is
-// wrong first.
-std::string xml_fault(const std::string& xml) {
-  std::vector<std::string> open;
-  for (size_t at = 0; at < xml.size();) {
-    const auto byte = static_cast<unsigned char>(xml[at]);
-    if (byte < 0x20 && byte != '\n') return "a control at " + std::to_string(at);
-    if (xml[at] == '&') {
-      const size_t end = xml.find(';', at);
-      const std::string name = xml.substr(at, end - at);
-      if (name != "&amp" && name != "&lt" && name != "&gt" && name != "&quot" && name != "&#39")
-        return "an entity " + name;
-    }
-    if (xml[at] != '<') {
-      ++at;
-      continue;
-    }
-    size_t end = at;
-    for (bool in_quotes = false; end < xml.size() && (in_quotes || xml[end] != '>'); ++end) {
-      if (xml[end] == '"') in_quotes = !in_quotes;
-      if (end > at && xml[end] == '<') return "< inside a tag at " + std::to_string(end);
-    }
-    const std::string tag = xml.substr(at + 1, end - at - 1);
-    const std::string name = tag.substr(tag.starts_with('/') ? 1 : 0, tag.find(' '));
-    if (name == "script" || tag.find(" on") != std::string::npos) return "a script: " + tag;
-    if (tag.starts_with('/')) {
-      if (open.empty() || open.back() != tag.substr(1)) return "not open: " + tag;
-      open.pop_back();
-    } else if (!tag.ends_with('/')) {
-      open.push_back(tag.substr(0, tag.find(' ')));
-    }
-    at = end + 1;
-  }
-  return open.empty() ? "" : "left open: " + open.back();
-}
-
 TEST(Report, fits_any_width_in_every_language) {
   for (const std::string_view language : languages()) {
     for (const int64_t width : {40, 80, 120}) {
@@ -167,6 +73,17 @@ TEST(Report, fits_any_width_in_every_language) {
         EXPECT_NE(text.find(catalogue.text("role.previous")), std::string::npos);
       }
     }
+  }
+}
+
+TEST(Report, says_in_a_terminal_all_that_it_has_to_say) {
+  const Catalogue& catalogue = Catalogue::of("en");
+  const std::string text = narrate::report_text(small_report(), {.width = 200}, catalogue);
+  for (const std::string& part :
+       {catalogue.text("experiment.page.heads"), small_report().summary.in(catalogue),
+        std::string("gradient: meaning"), catalogue.text("experiment.empty"),
+        std::string("headlight info half"), catalogue.text("experiment.next.info")}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }
 
@@ -235,102 +152,6 @@ TEST(Report, csv_holds_no_formulas) {
   EXPECT_EQ(parsed_csv(report_csv(small_report("a=1")))[1].back(), "a=1");
 }
 
-TEST(Report, is_well_formed_svg_that_needs_nothing_else) {
-  for (const std::string_view language : languages()) {
-    for (const std::string& token :
-         {std::string("word"), hostile_token(), std::string("\xEF\xBF\xBF")}) {
-      const std::string svg = report_svg(small_report(token), Catalogue::of(language));
-      EXPECT_EQ(xml_fault(svg), "");
-      EXPECT_TRUE(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 "));
-      EXPECT_EQ(svg.find("href"), std::string::npos);
-      EXPECT_EQ(svg.find("url("), std::string::npos);
-      EXPECT_EQ(svg.find("nan"), std::string::npos);
-      EXPECT_NE(svg.find("font-family=\"sans-serif\""), std::string::npos);
-      EXPECT_EQ(io::valid_utf8_length(svg), svg.size());
-    }
-  }
-}
-
-TEST(Report, pictures_have_titles_axes_ticks_and_legends) {
-  const std::string svg = report_svg(small_report(), Catalogue::of("tr"));
-  for (const char* text :
-       {">bars<", ">lines<", ">points<", ">share<", ">quality<", ">bound<", ">measured<",
-        ">random<", ">all is saved<", ">chance<", ">0,4<", ">Katman<", ">decoder.2.self<"}) {
-    EXPECT_NE(svg.find(text), std::string::npos) << text;
-  }
-}
-
-TEST(Report, pictures_bear_what_is_empty_or_all_alike) {
-  Report report = small_report();
-  report.pictures = {
-      BarPicture{.title = in_these_words("t"), .axis = in_these_words("a"), .bars = {}},
-      LinePicture{.title = in_these_words("t"), .x_axis = {}, .y_axis = {}, .lines = {}},
-      LinePicture{.title = in_these_words("t"),
-                  .x_axis = {},
-                  .y_axis = {},
-                  .lines = {{in_these_words("l"), {{3, -2}}}}},
-      MatrixPicture{.title = in_these_words("t"),
-                    .row_title = {},
-                    .column_title = {},
-                    .rows = {in_these_words("r")},
-                    .columns = {in_these_words("c")},
-                    .values = {std::nullopt}},
-      MatrixPicture{.title = in_these_words("t"),
-                    .row_title = {},
-                    .column_title = {},
-                    .rows = {in_these_words("r")},
-                    .columns = {in_these_words("c")},
-                    .values = {0.0}}};
-  const std::string svg = report_svg(report, Catalogue::of("en"));
-  EXPECT_EQ(xml_fault(svg), "");
-  for (const char* wrong : {"nan", "inf", "\"-"})
-    EXPECT_EQ(svg.find(wrong), std::string::npos) << svg;
-  narrate::report_text(report, {.width = 40}, Catalogue::of("en"));
-}
-
-TEST(Report, pictures_are_wide_enough_for_their_legends) {
-  const auto width = [](const std::string& legend) {
-    Report report = small_report();
-    report.pictures = {MatrixPicture{.title = in_these_words("t"),
-                                     .row_title = {},
-                                     .column_title = {},
-                                     .rows = {in_these_words("r")},
-                                     .columns = {in_these_words("c")},
-                                     .values = {-0.25},
-                                     .legend = in_these_words(legend)}};
-    const std::string svg = report_svg(report, Catalogue::of("en"));
-    return std::stod(svg.substr(svg.find("viewBox=\"0 0 ") + 13));
-  };
-  const std::string legend = "how much of it comes back";
-  EXPECT_GE(width(legend) - width(""), SvgCanvas::text_width(legend, 10) - 1);
-}
-
-TEST(Report, ticks_are_round_and_hold_all_numbers) {
-  for (const auto& [low, high] : std::vector<std::pair<double, double>>{
-           {0, 1}, {-0.37, 12.2}, {1e-9, 3e-9}, {5, 5}, {0, 0}, {-3, -3}, {99999, 100001}}) {
-    const Ticks ticks = ticks_of(low, high);
-    EXPECT_LE(ticks.low, low);
-    EXPECT_GE(ticks.high, high);
-    EXPECT_GE(ticks.at.size(), 2U);
-    EXPECT_LE(ticks.at.size(), 12U);
-  }
-  EXPECT_EQ(ticks_of(0, 1).at.size(), 6U);
-}
-
-TEST(Report, maps_of_heads_are_in_the_order_of_layers_with_gaps_for_missing_heads) {
-  Report report = small_report();
-  std::ranges::reverse(report.tables[0].rows);
-  const MatrixPicture map = heads_map(report.tables[0], "gradient");
-  ASSERT_EQ(map.rows.size(), 3U);
-  EXPECT_EQ(map.rows[0].words, "decoder.0.self");
-  EXPECT_EQ(map.columns.size(), 4U);
-  EXPECT_EQ(map.values[4 + 2], std::nullopt);
-  EXPECT_NEAR(map.values[4 + 3].value(), 0.25 - 0.3, 1e-12);
-  EXPECT_TRUE(is_by_head(report.tables[0]));
-  report.tables[0].rows.push_back(report.tables[0].rows[0]);
-  EXPECT_FALSE(is_by_head(report.tables[0]));
-}
-
 TEST(Report, tells_numbers_in_sentences_in_each_language) {
   const ReportText text =
       told("experiment.more_rows", {{"shown", ReportNumber{0.12345}}, {"all", ReportShare{0.125}}});
@@ -348,6 +169,12 @@ class PageText : public base::Output {
   std::string text;
 };
 
+io::Json data_on_page(const PageText& page) {
+  const size_t begin = page.text.find("id=\"data\">") + 10;
+  return io::parse_json(page.text.substr(begin, page.text.find("</script>", begin) - begin),
+                        "page");
+}
+
 TEST(Report, is_one_page_that_nothing_in_it_can_break) {
   PageText page;
   write_report_page(page, small_report(hostile_token()), "ko");
@@ -358,9 +185,7 @@ TEST(Report, is_one_page_that_nothing_in_it_can_break) {
     if (at == page.text.npos) continue;
     EXPECT_EQ(page.text.substr(at, 21), "http://www.w3.org/200");
   }
-  const size_t begin = page.text.find("id=\"data\">") + 10;
-  const io::Json data =
-      io::parse_json(page.text.substr(begin, page.text.find("</script>", begin) - begin), "page");
+  const io::Json data = data_on_page(page);
   const io::Json& report = *data.find("report");
   EXPECT_EQ(report.find("tables")->array()->size(), 1U);
   EXPECT_EQ(report.find("sentences")->array()->size(), 1U);
@@ -370,6 +195,44 @@ TEST(Report, is_one_page_that_nothing_in_it_can_break) {
     ASSERT_NE(texts, nullptr);
     EXPECT_NE(texts->find("experiment.page.heads"), nullptr);
     EXPECT_EQ(texts->find("lesson.d2l.title"), nullptr);
+  }
+}
+
+TEST(Report, page_has_all_that_there_is_to_say) {
+  PageText page;
+  const Report made = small_report();
+  write_report_page(page, made, "en");
+  const io::Json data = data_on_page(page);
+  const io::Json& report = *data.find("report");
+  EXPECT_EQ(*data.find("language")->text(), "en");
+  EXPECT_EQ(io::json_text(*report.find("title")), io::json_text(report_text_json(made.title)));
+  EXPECT_EQ(io::json_text(*report.find("summary")), io::json_text(report_text_json(made.summary)));
+  ASSERT_EQ(report.find("notes")->array()->size(), 2U);
+  EXPECT_EQ(*report.find("notes")->array()->at(0).find("words")->text(), "word");
+  ASSERT_EQ(report.find("next")->array()->size(), 1U);
+  EXPECT_EQ(*report.find("next")->array()->at(0).find("command")->text(), "headlight info half");
+  const io::Json& table = report.find("tables")->array()->at(0);
+  const io::Json::Array& columns = *table.find("columns")->array();
+  ASSERT_NE(columns.at(1).find("meaning"), nullptr);
+  EXPECT_EQ(*columns.at(1).find("meaning")->find("words")->text(), "meaning");
+  EXPECT_EQ(columns.at(0).find("meaning"), nullptr);
+  EXPECT_EQ(io::json_text(table.find("rows")->array()->at(1)),
+            R"(["decoder.0.self.1",-0.1,1e-07,{"name":"previous","key":"role.previous"},"word"])");
+  EXPECT_TRUE(table.find("rows")->array()->at(0).array()->at(2).is_null());
+  const io::Json& sentence = report.find("sentences")->array()->at(0);
+  EXPECT_EQ(io::json_text(*sentence.find("tokens")), R"(["word","b"])");
+  EXPECT_EQ(io::json_text(*sentence.find("heads")->array()->at(0).find("weights")),
+            page_numbers(made.sentences[0].heads[0].weights));
+  for (const std::string_view language : languages()) {
+    const Catalogue& catalogue = Catalogue::of(language);
+    EXPECT_NE(report.find("pictures")
+                  ->array()
+                  ->at(0)
+                  .find(language)
+                  ->text()
+                  ->find(">" + catalogue.text("experiment.axis.layer") + "<"),
+              std::string::npos)
+        << language;
   }
 }
 

@@ -84,6 +84,7 @@ TEST(ATableOfNumbers, fits_every_width_and_loses_nothing) {
   }
   EXPECT_EQ(table_of_numbers({{"a", "x"}, {"bbb", "12"}}, 80), "a     x\nbbb  12\n");
   EXPECT_EQ(table_of_numbers({{"a", "x"}, {"bbbbbb", "12"}}, 8), "a      x\nbbbbbb\n      12\n");
+  EXPECT_EQ(table_of_numbers({{"a", "xx", "yy"}, {"b", "12", "34"}}, 7), "a xx yy\nb 12 34\n");
   EXPECT_EQ(table_of_numbers({{"", "one"}, {"bb", "123456"}}, 6), "bb\n  one:\n  123456\n");
 }
 
