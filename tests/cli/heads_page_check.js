@@ -26,6 +26,10 @@ function checkWords() {
   expect(!/\{\w+\}/.test(seen), `a number is missing: ${/\{\w+\}/.exec(seen)?.[0]}`);
   expect(!/undefined|NaN|\[object/.test(seen), `not for people: ${/.{0,20}(undefined|NaN|\[object).{0,20}/.exec(seen)?.[0]}`);
   expect(document.querySelector("h1").textContent.trim() !== "", "there is no title");
+  const shown = [...document.querySelectorAll("#result > p")].map((one) => one.textContent.trim());
+  const next = experiment.next.length > 0 ? 1 : 0;
+  expect(shown.length === 1 + experiment.notes.length + next && !shown.includes(""), `of the summary and ${experiment.notes.length} notes ${shown.length} are said`);
+  expect(document.querySelectorAll("#result .next dt").length === experiment.next.length, "what to type next is missing");
 }
 
 function checkMap() {
@@ -50,7 +54,9 @@ function checkHead() {
   first.click();
   const name = first.dataset.head;
   expect(document.querySelector("#head h3")?.textContent === name, "a click does not choose the head");
-  expect(document.querySelectorAll("#head dd").length === byHead.columns.length - 1, "numbers of the head are missing");
+  const row = rowsOfHeads.get(name);
+  const numbers = byHead.columns.filter((column) => column.name !== "head").map((column) => String(reportCell(row[column.at], column)));
+  expect([...document.querySelectorAll("#head dd")].map((one) => one.textContent).join("|") === numbers.join("|"), "numbers of the head are missing or are those of another");
   experiment.sentences.forEach((sentence, i) => {
     const picks = document.querySelectorAll("#head .picks .choice button");
     if (picks.length > 0) picks[i].click();
@@ -66,8 +72,15 @@ function checkHead() {
       const sum = seen.values.slice(r * to.length, (r + 1) * to.length).reduce((all, one) => all + one, 0);
       expect(Math.abs(sum - 1) < 1e-4, `row ${r} of sentence ${i} adds up to ${sum}`);
     }
-    rows[from.length - 1].focus();
-    expect(document.querySelector("#head .readout").textContent.includes("→"), "a row does not say its numbers");
+    const weights = (r) => seen.values.slice(r * to.length, (r + 1) * to.length);
+    rows.forEach((one, r) => {
+      const shades = [...one.querySelectorAll("rect")].map((cell) => Number(cell.getAttribute("fill-opacity")));
+      expect(shades.every((shade, c) => Math.abs(shade - 0.03 - 0.97 * Math.min(1, weights(r)[c])) < 2e-3), `row ${r} of sentence ${i} is shaded otherwise`);
+    });
+    const last = from.length - 1;
+    rows[last].focus();
+    const best = to[weights(last).indexOf(Math.max(...weights(last)))];
+    expect(document.querySelector("#head .readout").textContent.startsWith(`${from[last]} → ${best} `), "a row does not say its numbers");
   });
 }
 
