@@ -53,7 +53,7 @@ Words keys_of(const Json& object) {
   return keys;
 }
 
-// In this order at the beginning; others may follow.
+// Others may stand beside them.
 void expect_keys(const Json& object, const Words& expected) {
   Words keys = keys_of(object);
   ASSERT_GE(keys.size(), expected.size());
@@ -245,31 +245,37 @@ TEST_F(Heads, are_the_same_for_any_number_of_threads) {
 }
 
 TEST_F(Heads, interrupted_ablations_go_on_to_the_same_result) {
-  const Words words = with_data("ablate", {"--greedy", "--all-but-one", "--json"});
-  const std::string whole = run(words).output;
-  const Words resumed = words + Words{"--out", folder_ / "out", "--resume", "--quiet"};
-  {
-    // The state as an interruption leaves it: some of the parts.
-    run(words + Words{"--out", folder_ / "out", "--quiet"});
-    Json state = io::parse_json(folder_.get("out/experiment.json"), "state");
-    Json::Object finished = *state.find("finished")->object();
+  const std::string ids = folder_.put("ids.csv", "5,9,12,5,9\n7,8,30,7,8\n");
+  const std::string targets = folder_.put("targets.csv", "-1,-1,-1,9,12\n-1,-1,-1,8,30\n");
+  const Words more = {"--greedy", "--all-but-one", "--json"};
+  // Of losses alone, and with another metric beside them.
+  const std::vector<Words> ablations = {
+      with_data("ablate", more),
+      Words{"heads", "ablate", "repeats", "--ids", ids, "--targets", targets} + more};
+  for (const Words& words : ablations) {
+    const std::string name = "out-" + words[2];
+    const std::string whole = run(words).output;
+    const Words kept = words + Words{"--out", folder_ / name, "--quiet"};
+    run(kept);
+    const Json state = io::parse_json(folder_.get(name + "/experiment.json"), "state");
+    const Json::Object finished = *state.find("finished")->object();
     ASSERT_GT(finished.size(), 4U);
-    finished.resize(finished.size() / 2);
-    folder_.put(
-        "out/experiment.json",
-        io::json_text(Json::Object{
-            {"experiment", 1}, {"request", *state.find("request")}, {"finished", finished}}));
+    const auto put_state = [&](const Json::Object& parts) {
+      folder_.put(
+          name + "/experiment.json",
+          io::json_text(Json::Object{
+              {"experiment", 1}, {"request", *state.find("request")}, {"finished", parts}}));
+    };
+    // The state as an interruption leaves it: some of the parts.
+    put_state(Json::Object(finished.begin(), finished.begin() + std::ssize(finished) / 2));
+    EXPECT_EQ(run(kept + Words{"--resume"}).output, whole);
+    EXPECT_EQ(folder_.get(name + "/result.json"), whole);
+    // What is there is taken and not measured again.
+    Json::Object changed = finished;
+    changed.front().second = Json::Object{{"loss", 77.25}};
+    put_state(changed);
+    EXPECT_NE(run(kept + Words{"--resume"}).output.find("77.25"), std::string::npos);
   }
-  EXPECT_EQ(run(resumed).output, whole);
-  EXPECT_EQ(folder_.get("out/result.json"), whole);
-  // What is there is taken and not measured again.
-  Json state = io::parse_json(folder_.get("out/experiment.json"), "state");
-  Json::Object finished = *state.find("finished")->object();
-  finished.front().second = Json::Object{{"loss", 77.25}};
-  folder_.put("out/experiment.json",
-              io::json_text(Json::Object{
-                  {"experiment", 1}, {"request", *state.find("request")}, {"finished", finished}}));
-  EXPECT_NE(run(resumed).output.find("77.25"), std::string::npos);
 }
 
 TEST_F(Heads, a_signal_saves_what_is_finished) {
@@ -292,6 +298,7 @@ TEST_F(Heads, experiments_go_on_only_with_what_they_were_begun_with) {
   expect_one_line(run_program(words + Words{"--resume", "--by", "mean"}), 3,
                   "by is \"mean\", the experiment there was begun with \"zero\"");
   expect_one_line(run_program(words + Words{"--resume", "--examples", "2"}), 3, "examples is 2");
+  expect_one_line(run_program(words + Words{"--resume", "--seed", "5"}), 3, "seed is 5");
   folder_.put("pairs.tsv", std::string(kPairs) + "When you play\tyou win\n");
   expect_one_line(run_program(words + Words{"--resume"}), 3, "data is");
   expect_one_line(run_program(with_data("ablate", {"--resume"})), 2, "--out");
