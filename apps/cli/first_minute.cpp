@@ -1,4 +1,4 @@
-// The first minute: where its page goes, and how it is opened.
+// The first minute: where its page goes, how it is opened, and what follows at a terminal.
 #include <fcntl.h>
 #include <spawn.h>
 #include <unistd.h>
@@ -37,9 +37,22 @@ std::string fresh_folder() {
   return name;
 }
 
-// Where the page goes; it is made. A home that cannot be written to, as many services have, is no
-// reason to go without.
-std::string page_folder(base::FileSystem& files) {
+bool has_desktop() {
+  return isatty(STDOUT_FILENO) == 1 && variable("SSH_CONNECTION").empty() &&
+         !(variable("DISPLAY").empty() && variable("WAYLAND_DISPLAY").empty() &&
+           variable("BROWSER").empty());
+}
+
+// What opens pages: the first of those that the user prefers, or the desktop's.
+std::string browser_program() {
+  const std::string preferred = variable("BROWSER");
+  return preferred.empty() ? "xdg-open" : preferred.substr(0, preferred.find(':'));
+}
+
+}  // namespace
+
+// A home that cannot be written to, as many services have, is no reason to go without.
+std::string cache_folder(base::FileSystem& files) {
   if (const std::string cache = variable("XDG_CACHE_HOME"); cache.starts_with('/')) {
     base::make_directories(files, cache + "/headlight");
     return cache + "/headlight";
@@ -56,15 +69,10 @@ std::string page_folder(base::FileSystem& files) {
   return fresh_folder();
 }
 
-bool has_desktop() {
-  return isatty(STDOUT_FILENO) == 1 &&
-         !(variable("DISPLAY").empty() && variable("WAYLAND_DISPLAY").empty());
-}
-
-// Without waiting; where it does not work, the page's place has been printed anyway.
-void open_page(const std::string& path) {
-  std::string program = "xdg-open";
-  std::string argument = path;
+void open_in_browser(const std::string& address) {
+  if (!has_desktop()) return;
+  std::string program = browser_program();
+  std::string argument = address;
   char* words[] = {program.data(), argument.data(), nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -75,8 +83,6 @@ void open_page(const std::string& path) {
   posix_spawnp(&process, program.c_str(), &actions, nullptr, words, environ);
   posix_spawn_file_actions_destroy(&actions);
 }
-
-}  // namespace
 
 void run_first_minute(Session& session) {
   session.output.allow_colors();
@@ -90,10 +96,12 @@ void run_first_minute(Session& session) {
     session.output.flush();
   });
   minute.run();
-  const std::string path = page_folder(session.files) + "/walk.html";
+  const std::string folder = cache_folder(session.files);
+  const std::string path = folder + "/walk.html";
   base::write_file(session.files, path, [&](base::Output& file) { minute.write_page(file); });
   minute.tell_page(path, program_name());
-  if (has_desktop()) open_page(path);
+  const bool serves = isatty(STDOUT_FILENO) == 1 && !session.arguments.has(kNoServe.name);
+  serves ? serve_after_first_minute(session, folder) : open_in_browser(path);
 }
 
 }  // namespace headlight::cli

@@ -1,6 +1,8 @@
 // The parts of the server put together, and the order in which they end.
 #include "apps/server/server.h"
 
+#include "headlight/narrate/narrate.h"
+
 namespace headlight::server {
 
 namespace {
@@ -13,6 +15,18 @@ std::unique_ptr<recipes::RunLock> lock_of(const std::string& folder) {
     throw base::Error(base::ErrorKind::failed, "work folder", folder,
                       "another server works there; end it, or give another name");
   }
+}
+
+// The studio, where the caller has no other page.
+std::vector<StaticFile> studio_page() {
+  std::vector<StaticFile> files;
+  for (const narrate::StudioFile& file : narrate::studio_files()) {
+    files.push_back({.path = std::string(file.path),
+                     .content_type = std::string(file.content_type),
+                     .bytes = file.bytes,
+                     .gzip_bytes = file.gzipped});
+  }
+  return files;
 }
 
 }  // namespace
@@ -36,7 +50,6 @@ struct Application::Parts {
   std::unique_ptr<recipes::RunLock> lock = {};
   std::vector<RoomState> rooms = {};
   std::unique_ptr<HttpServer> http = {};  // first to go
-  bool has_page = false;
 };
 
 Application::Application(base::FileSystem& files, base::ThreadPool& threads,
@@ -44,7 +57,7 @@ Application::Application(base::FileSystem& files, base::ThreadPool& threads,
     : parts_(std::make_unique<Parts>(files, threads, options)) {
   Router router;
   parts_->rooms.push_back(add_openai_routes(router, parts_->service));
-  parts_->has_page = !options.http.files.empty();
+  if (options.http.files.empty()) options.http.files = studio_page();
   parts_->http =
       std::make_unique<HttpServer>(std::move(options.http), std::move(router), parts_->metrics);
   for (const auto& call : parts_->service.on_stop) parts_->http->on_stop(call);
@@ -54,7 +67,6 @@ Application::~Application() { stop(); }
 
 uint16_t Application::port() const { return parts_->http->port(); }
 std::string Application::url() const { return parts_->http->url(); }
-bool Application::has_page() const { return parts_->has_page; }
 std::vector<std::string> Application::notes() const { return parts_->models.notes(); }
 void Application::start() { parts_->http->start(); }
 bool Application::stop(double seconds) { return parts_->http->stop(seconds); }

@@ -14,7 +14,7 @@ namespace headlight::server {
 struct ApplicationOptions {
   std::vector<std::string> models = {};  // names or folders; none: all that come along
   std::string work_folder = {};          // where jobs lie; empty: jobs that write are refused
-  ServerOptions http = {};
+  ServerOptions http = {};               // without files: the studio's
 };
 
 // All of `headlight serve` but the command line. Listens once it is made.
@@ -29,7 +29,6 @@ class Application {
 
   uint16_t port() const;
   std::string url() const;
-  bool has_page() const;                   // there is something to see in a browser
   std::vector<std::string> notes() const;  // on how models were read, "folder: note"
   void start();
   bool stop(double seconds = 1e6);  // as HttpServer

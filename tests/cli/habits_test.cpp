@@ -93,7 +93,6 @@ TEST(Habits, of_commands_are_told_the_command) {
       {{"tutorial"}, "`headlight lesson`"},
       {{"benchmark"}, "`headlight bench`"},
       {{"detokenize"}, "--decode 1,2,3"},
-      {{"serve"}, R"(unknown command ("serve"): `headlight --help` lists all)"},
       {{"convert"}, R"(unknown command ("convert"): `headlight --help` lists all)"},
   });
 }

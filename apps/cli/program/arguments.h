@@ -41,9 +41,13 @@ class Arguments : public recipes::GivenValues {
 
   const std::string& command() const { return command_; }
   void set_command(std::string_view command) { command_ = command; }
+  // Operands, in their order.
+  const std::vector<std::string>& words() const { return words_; }
+  void add_word(std::string word) { words_.push_back(std::move(word)); }
 
  private:
   std::string command_;
+  std::vector<std::string> words_;
 };
 
 // Takes words off the front of the command line.

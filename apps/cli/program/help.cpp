@@ -27,7 +27,8 @@ constexpr std::string_view kOverview =
     R"(Headlight: train, run and look inside multi-head-attention models on CPUs.
 
   headlight
-      the first minute: a tiny model learns, and shows how it works
+      the first minute: a tiny model learns, and shows how it works; then the
+      studio in the browser, unless --no-serve is given
   headlight train --task lm --data text.txt --out model
       a GPT on your own text
   headlight generate model --prompt "Once"

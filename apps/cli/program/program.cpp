@@ -25,9 +25,9 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr std::array kCommands = {&kTrain,  &kGenerate, &kTranslate, &kEvaluate, &kExplain,
-                                  &kLesson, &kHeads,    &kEmbed,     &kForward,  &kTokenize,
-                                  &kInfo,   &kAttend,   &kBench};
+constexpr std::array kCommands = {&kTrain,    &kGenerate, &kTranslate, &kEvaluate, &kExplain,
+                                  &kLesson,   &kHeads,    &kServe,     &kEmbed,    &kForward,
+                                  &kTokenize, &kInfo,     &kAttend,    &kBench};
 
 constexpr int kFailed = 1;
 constexpr int kOutOfMemory = 4;
@@ -149,6 +149,8 @@ void read_operands(ArgumentParser& parser, Request& request) {
       request.arguments.set("help", {"", "help"});
       continue;
     }
+    const bool repeats = found > 0 && found == expected.size() && expected.back().repeats;
+    if (repeats) --found;
     if (found == expected.size()) {
       refuse_word(command, *word, meant.empty() ? meant_for_option(parser, *word) : meant);
     }
@@ -158,6 +160,7 @@ void read_operands(ArgumentParser& parser, Request& request) {
       meant = meant_for_option(parser, *word);
     }
     operand = *word;
+    request.arguments.add_word(*word);
     request.arguments.set(in_small_letters(name), {*word, std::string(name)});
   }
   const bool asks = request.arguments.has("help") || request.arguments.has("version");
@@ -197,6 +200,7 @@ void choose_part(ArgumentParser& parser, Request& request) {
 Request read_request(std::span<char* const> words) {
   Request request;
   request.known.assign(general_options().begin(), general_options().end());
+  request.known.push_back(kNoServe);
   ArgumentParser parser(words);
   std::optional<std::string> word = parser.next_word(request.arguments, request.known);
   if (word == "help") {
@@ -215,6 +219,10 @@ Request read_request(std::span<char* const> words) {
   }
   request.command = &command_called(*word, kCommands);
   request.arguments.set_command(request.command->name);
+  request.known.pop_back();
+  if (request.arguments.has(kNoServe.name)) {
+    throw Error(ErrorKind::usage, "--no-serve", "", "is for `headlight` without a command");
+  }
   if (!request.command->parts.empty()) choose_part(parser, request);
   request.arguments.set_command(request.command->name);
   request.known.insert(request.known.begin(), request.command->options.begin(),

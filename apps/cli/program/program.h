@@ -27,6 +27,7 @@ struct Session {
 struct Operand {
   std::string_view name = {};  // "MODEL"; empty: the command takes none
   bool required = true;
+  bool repeats = false;  // any number of words; arguments.words() has them all
 };
 
 // The file or folder of each command defines one of these; program.cpp lists them.
@@ -57,15 +58,26 @@ extern const Command kEmbed;
 extern const Command kExplain;
 extern const Command kLesson;
 extern const Command kHeads;
+extern const Command kServe;
 
 // The first minute, when nothing is asked of the program: three sentences and a tiny model that
 // does not know them; it learns them before one's eyes, its heads are drawn, and the whole walk is
 // written as a page in the user's cache folder (or, without one, in a fresh folder among temporary
-// files), which is opened where there is a desktop. Asks nothing, and takes a few seconds.
+// files). Asks nothing, and takes a few seconds. At a terminal the server follows, unless
+// --no-serve is given, and the browser is opened where there is a desktop.
 void run_first_minute(Session& session);
+// Tells the address, opens it and serves until a signal comes. `cache`: where jobs find a folder.
+void serve_after_first_minute(Session& session, const std::string& cache);
+// Headlight's folder in the user's cache, or a fresh one among temporary files; it is made.
+std::string cache_folder(base::FileSystem& files);
+// Without waiting, where there is a desktop; where that does not work, the place has been printed
+// anyway.
+void open_in_browser(const std::string& address);
 
 // Options that every command has.
 std::span<const Option> general_options();
+// The one of the first minute, which has no command.
+inline constexpr Option kNoServe = {"no-serve", "", "end after the first minute: no server"};
 // Help, in lines of at most 80 columns, or fewer where the terminal has fewer: of the program, and
 // of a command.
 std::string overview(std::span<const Command* const> commands);

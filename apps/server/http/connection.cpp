@@ -195,11 +195,10 @@ void Connection::read_input() {
 void Connection::on_head() {
   dispatched_ = house_.dispatcher.dispatch(parser_->head());
   parser_->set_body_limit(dispatched_->body_limit);
-  const bool is_full =
-      house_.connections.size() > static_cast<size_t>(std::max(1, house_.limits.connections));
+  const bool is_full = house_.answering >= std::max(1, house_.limits.connections);
   if (is_full && dispatched_->route != nullptr && !dispatched_->route->options.answers_at_once) {
-    refuse_busy("connections: there are " + std::to_string(house_.limits.connections) +
-                " already, which is all that are served at once");
+    refuse_busy("connections: " + std::to_string(house_.limits.connections) +
+                " are being answered already, which is all that are at once");
   }
   if (parser_->state() == RequestParser::State::complete) return;
   set_deadline(house_.limits.body_seconds, &Connection::on_slow_body);
@@ -252,6 +251,7 @@ void Connection::open_exchange() {
                                                        self->guarded([&] { self->write_more(); });
                                                    });
                                                  }});
+  ++house_.answering;
   phase_ = Phase::answering;
   full_intervals_ = 0;
   clear_deadline();
@@ -327,6 +327,7 @@ void Connection::on_written(const error_code& problem, bool is_last, bool closes
 
 // Once the answer is with the client, or never will be.
 void Connection::end_exchange() {
+  --house_.answering;
   const bool is_complete = phase_ != Phase::closed;
   const RequestHead& head = parser_->head();
   house_.log.add({.address = address_,

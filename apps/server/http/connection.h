@@ -30,6 +30,7 @@ struct ConnectionHouse {
   RequestLog& log;
   Gauge& open_connections;
   std::unordered_set<std::shared_ptr<Connection>> connections = {};
+  int answering = 0;        // connections whose request is being answered
   uint64_t requests = 0;    // so far
   uint64_t body_bytes = 0;  // of bodies that are being received or worked on
 };
@@ -41,8 +42,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void start();
   // At once, whatever it does; its client gets nothing more.
   void close();
-  // Whether it only waits for bytes of a client, and since when.
-  bool waits_for_client() const { return phase_ == Phase::idle || phase_ == Phase::reading; }
+  // Whether it only waits for bytes of a client, or for it to close, and since when.
+  bool waits_for_client() const {
+    return phase_ == Phase::idle || phase_ == Phase::reading || phase_ == Phase::lingering;
+  }
   std::chrono::steady_clock::time_point waits_since() const { return waits_since_; }
 
  private:

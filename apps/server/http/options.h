@@ -20,7 +20,7 @@ struct HttpLimits {
   double idle_seconds = 60;          // between requests on one connection
   uint64_t output_buffer = 1 << 20;  // bytes of a stream that wait for a slow client
   uint64_t body_memory = 64 << 20;   // bytes of all bodies being received; more is 503
-  int connections = 256;             // more are answered with 503 at once and closed
+  int connections = 256;             // being answered at once; more are told so with 503
   int requests_per_connection = 10'000;
   int workers = 4;            // threads that run handlers
   int queued_requests = 256;  // waiting for a worker; more is 503

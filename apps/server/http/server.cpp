@@ -21,8 +21,11 @@ using base::Error;
 using base::ErrorKind;
 using boost::system::error_code;
 
-// Beyond the limit, so that /health answers when all others are taken.
-constexpr size_t kSpareConnections = 16;
+// Beyond the limit, so that /health answers when all others are taken: enough for a request to come
+// in before the next clients push its connection out.
+constexpr size_t kSpareConnections = 64;
+// How long a connection beyond the limit may wait for its client before others push it out.
+constexpr auto kGrace = std::chrono::milliseconds(200);
 
 std::string host_and_port(const std::string& host, uint16_t port) {
   const bool is_long = host.find(':') != std::string::npos;
@@ -77,6 +80,7 @@ struct HttpServer::Parts {
   // The one that has waited longest for its client; none: all are being answered.
   std::shared_ptr<Connection> longest_waiting() const;
   void make_room();
+  size_t limit() const { return static_cast<size_t>(std::max(1, options.limits.connections)); }
   void run();
   void close_all();
 
@@ -124,10 +128,13 @@ std::shared_ptr<Connection> HttpServer::Parts::longest_waiting() const {
 }
 
 void HttpServer::Parts::make_room() {
-  if (house->connections.size() < static_cast<size_t>(std::max(1, options.limits.connections))) {
-    return;
-  }
-  if (const auto connection = longest_waiting()) connection->close();
+  const size_t count = house->connections.size();
+  if (count < limit()) return;
+  const auto connection = longest_waiting();
+  if (!connection) return;
+  const bool is_full = count >= limit() + kSpareConnections;
+  const auto waited = std::chrono::steady_clock::now() - connection->waits_since();
+  if (is_full || waited > kGrace) connection->close();
 }
 
 void HttpServer::Parts::accept_next() {
@@ -149,9 +156,7 @@ void HttpServer::Parts::on_accepted(const error_code& problem, tcp::socket socke
   }
   try {
     make_room();
-    const size_t most =
-        static_cast<size_t>(std::max(1, options.limits.connections)) + kSpareConnections;
-    if (house->connections.size() < most) {
+    if (house->connections.size() < limit() + kSpareConnections) {
       std::make_shared<Connection>(std::move(socket), *house)->start();
     }
   } catch (const std::exception&) {
