@@ -15,7 +15,8 @@ namespace {
 
 using io::Json;
 
-constexpr int kNotInstalled = 77;
+constexpr int kNotInstalled = 77;  // the script's word for a missing package
+constexpr int kNotFound = 127;     // the shell's for a missing program
 
 Json::Array numbers_json(const std::vector<float>& numbers) {
   Json::Array list;
@@ -86,7 +87,9 @@ TEST_F(OpenAiOwnClients, the_python_client_works_unchanged) {
   if (python == nullptr) GTEST_SKIP() << "HEADLIGHT_PYTHON names no Python with the package openai";
   const int status = run(std::string("'") + python + "' '" + tests::source_folder() +
                          "/tests/clients/openai_python.py'");
-  if (status == kNotInstalled) GTEST_SKIP() << python << " has no package openai";
+  if (status == kNotInstalled || status == kNotFound) {
+    GTEST_SKIP() << python << " has no package openai";
+  }
   EXPECT_EQ(status, 0);
 }
 
@@ -96,8 +99,9 @@ TEST_F(OpenAiOwnClients, the_javascript_client_works_unchanged) {
   }
   const int status =
       run("node '" + tests::source_folder() + "/tests/clients/openai_javascript.mjs'");
-  if (status == kNotInstalled) {
-    GTEST_SKIP() << std::getenv("HEADLIGHT_NODE_MODULES") << " has no package openai";
+  if (status == kNotInstalled || status == kNotFound) {
+    GTEST_SKIP() << "there is no node, or no package openai in "
+                 << std::getenv("HEADLIGHT_NODE_MODULES");
   }
   EXPECT_EQ(status, 0);
 }
