@@ -301,6 +301,15 @@ TEST(HeadsReports, begin_with_the_head_whose_patch_did_most) {
       << restored_text;
 }
 
+TEST(HeadsReports, say_of_which_word_the_lens_has_rank_and_logit) {
+  const Report report = attribution_report(made_attribution(true), "m", nullptr);
+  const std::string text = narrate::report_text(report, {.width = 80}, Catalogue::of("en"));
+  for (const char* part :
+       {"Its probability", "Probability of the word", "Probability of the other",
+        "Rank: of the word that was asked for", "Logit: of the word that was asked for"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
 TEST(HeadsReports, leave_out_scores_that_a_head_cannot_have) {
   const Report report = score_report(made_scores(true), "m");
   const std::string csv = report_csv(report);

@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::string_view kHeadsExamples =
     R"(  headlight heads score numbers
-      what each head is worth and does
+      what each head does and what it is worth
   headlight heads ablate numbers --html heads.html
       what is lost without each, as a page with a map of the heads
   headlight heads attribute stories --prompt "Tom has lost a red coin." --word " He"

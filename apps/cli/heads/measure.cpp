@@ -29,11 +29,11 @@ constexpr std::string_view kAblateExamples =
     R"(  headlight heads ablate numbers
       how the loss changes when each head's output is zero
   headlight heads ablate stories --data text.txt --by mean --greedy
-      with its mean instead; then one head after the other, the cheapest first
+      with its mean instead; then one head after another, the cheapest first
   headlight heads ablate model --ids ids.npy --targets targets.npy
       of a model without a tokenizer: rows of ids, and what is right there
   headlight heads ablate numbers --all-but-one --out ablation --resume
-      each head as the only one of its layer; goes on where it was interrupted
+      each head as the only one of its attention layer; goes on where it stopped
 
 --json:
     {"loss":0,"heads":[{"head":"decoder.0.self.0","loss":0,"change":0}]}
@@ -59,8 +59,8 @@ constexpr std::array<Option, 1> kAblateOwnOptions = {{
     {"by", "NAME", "zero, mean or resample: what stands for a head (default: zero)"},
 }};
 constexpr std::array<Option, 2> kAblateFlags = {{
-    {"greedy", "", "also remove one head after the other, always the cheapest"},
-    {"all-but-one", "", "also each head as the only one left of its layer"},
+    {"greedy", "", "also remove one head after another, always the one that costs least"},
+    {"all-but-one", "", "also each head as the only one left in its attention layer"},
 }};
 constexpr std::array<Option, 3> kFindOwnOptions = {{
     {"from", "WORD", "a word that is expected to look"},
@@ -186,7 +186,7 @@ void run_find(Session& session) {
 
 }  // namespace
 
-const Command kHeadsScore = {"heads score",  "what each head is worth and does",
+const Command kHeadsScore = {"heads score",  "what each head does and what it is worth",
                              kScoreExamples, kScoreOptions,
                              run_score,      {"MODEL"}};
 const Command kHeadsAblate = {"heads ablate",  "what is lost without each head",
