@@ -82,7 +82,7 @@ std::map<std::string, std::string> header_map(const RequestHead& head) {
 
 Dispatched Dispatcher::dispatch(const RequestHead& head) const {
   const bool asks_all = head.method == "OPTIONS" && head.target == "*";
-  RequestTarget target = asks_all ? RequestTarget{} : target_of(head.target);
+  RequestTarget target = asks_all ? RequestTarget{.path = "*"} : target_of(head.target);
   access_.check_host(head, target.authority);
   Dispatched result;
   result.request = {.method = head.method == "HEAD" ? "GET" : head.method,
