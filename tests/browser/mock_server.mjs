@@ -108,6 +108,10 @@ function answer(method, url, body) {
     traces.set(id, { made, words });
     return { ...made, id, texts: undefined, runs: made.runs.map((one) => ({ ...one, values: undefined, backward: one.backward && { ...one.backward, error: undefined, gradient_values: undefined } })) };
   }
+  if (url.pathname === "/api/predict") {
+    const word = (id, token, logit, probability) => ({ id, token, logit, probability });
+    return { tokens: [{ best: [word(1, "one", 2, 0.6), word(2, "two", 1.5, 0.4)], with_all_heads: [word(1, "one", 3, 0.8), word(2, "two", 1, 0.2)] }] };
+  }
   const [, id, part] = /^\/api\/trace\/(\w+)\/(\w+)$/.exec(url.pathname) ?? [];
   const trace = traces.get(id);
   if (!trace) throw Object.assign(new Error(`no such trace: ${url.pathname}`), { status: 404 });

@@ -190,6 +190,10 @@ test("the microscope draws the heaviest edges and the dot product of a score", {
   assert.equal(await page.locator("#microscope svg path").count(), needed);
   const terms = JSON.parse(engine("explain", "--text", sentence, "--train", "--cell", "encoder.0.self.head.0.scores[0,0]", "--json")).terms;
   assert.equal(await page.locator(".strip-table .ink-q .digits").count(), terms.length);
+  await page.locator(".head-effect").scrollIntoViewIfNeeded();
+  await page.waitForSelector(".head-effect .pushed");
+  const pushes = (await page.locator(".head-effect .share").allTextContents()).map((digits) => Math.abs(Number(digits.replace("−", "-"))));
+  assert.deepEqual(pushes, [...pushes].sort((a, b) => b - a));
   await page.locator("#microscope svg text.from").nth(2).click();
   await page.locator("#microscope svg text.from").nth(3).click();
   await page.waitForSelector(".row h4");

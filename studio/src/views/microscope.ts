@@ -15,6 +15,7 @@ import { chosenHead, chosenPlace, headAt, headIndex, headNumber, measuredHead } 
 import { placeOf } from "../trace/run";
 import { Explanation, type Term } from "../trace/terms";
 import { cellOf, cellText } from "../trace/views";
+import { headEffect } from "./head_effect";
 import { measures, placeTitle, roleBadge } from "./head_parts";
 import type { View } from "./view";
 import { askWhy } from "./why";
@@ -85,6 +86,7 @@ function content(): Child {
       hasParts(tensor) && element("label", { class: "check-box" }, checkBox(chosen.merged, (on) => { chosen.merged = on; redraw(); }), " ", text("studio.microscope.merge"))),
     element("div", { class: "scopes" }, shown.map((head) => scope(tensor, place, head))),
     dotProduct(tensor, place, index),
+    headEffect(chosenHead()),
   ];
 }
 function checkBox(on: boolean, change: (on: boolean) => void): HTMLInputElement {
