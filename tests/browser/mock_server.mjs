@@ -15,6 +15,7 @@ const documentOf = (page) => {
 
 const types = { "/": ["studio.html", "text/html"], "/studio.js": ["studio.js", "text/javascript"], "/studio.css": ["studio.css", "text/css"], "/icon.svg": ["icon.svg", "image/svg+xml"] };
 const traces = new Map();
+let made_traces = 0;
 const models = ["worked", "numbers", "stories"];
 
 function textsOf(language) {
@@ -104,7 +105,7 @@ function answer(method, url, body) {
   if (url.pathname === "/api/trace" && method === "POST") {
     const words = ["explain", ...(body.model && body.model !== "worked" ? [body.model] : []), "--text", body.text, ...(body.target ? ["--target", body.target] : []), ...(body.train ? ["--train"] : []), "--format", "html"];
     const made = documentOf(run(words));
-    const id = String(traces.size + 1);
+    const id = String(++made_traces);
     traces.set(id, { made, words });
     return { ...made, id, texts: undefined, runs: made.runs.map((one) => ({ ...one, values: undefined, backward: one.backward && { ...one.backward, error: undefined, gradient_values: undefined } })) };
   }
@@ -112,6 +113,8 @@ function answer(method, url, body) {
     const word = (id, token, logit, probability) => ({ id, token, logit, probability });
     return { tokens: [{ best: [word(1, "one", 2, 0.6), word(2, "two", 1.5, 0.4)], with_all_heads: [word(1, "one", 3, 0.8), word(2, "two", 1, 0.2)] }] };
   }
+  const gone = /^\/api\/trace\/(\w+)$/.exec(url.pathname);
+  if (gone && method === "DELETE") return void traces.delete(gone[1]);
   const [, id, part] = /^\/api\/trace\/(\w+)\/(\w+)$/.exec(url.pathname) ?? [];
   const trace = traces.get(id);
   if (!trace) throw Object.assign(new Error(`no such trace: ${url.pathname}`), { status: 404 });
@@ -153,6 +156,7 @@ export function startMock(port = 0) {
     for await (const part of request) parts.push(part);
     try {
       const told = answer(request.method, url, parts.length > 0 ? JSON.parse(Buffer.concat(parts).toString()) : undefined);
+      if (told === undefined) return response.writeHead(204).end();
       response.writeHead(200, { "Content-Type": Buffer.isBuffer(told) ? "application/octet-stream" : "application/json" });
       response.end(Buffer.isBuffer(told) ? told : JSON.stringify(told));
     } catch (error) {

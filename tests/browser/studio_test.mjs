@@ -294,3 +294,13 @@ test("every model that comes along can be looked at in every panel", { skip }, a
     page.expectNothingWrong();
   }
 });
+
+test("a trace that the server has let go is asked for again", { skip }, async (t) => {
+  const page = await studio(t, `${trained}&panel=heads`);
+  await page.waitForSelector(".thumb");
+  const before = await page.evaluate(() => headlight.data.id);
+  assert.equal((await fetch(`${server.address}/api/trace/${before}`, { method: "DELETE" })).status, 204);
+  await page.click('[data-panel="microscope"]');
+  await page.waitForSelector("#microscope svg path", { state: "attached" });
+  assert.notEqual(await page.evaluate(() => headlight.data.id), before);
+});

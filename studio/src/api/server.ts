@@ -24,13 +24,26 @@ const namesAtOnce = 128;  // the server takes 256; addresses stay short
 
 export class Server implements Source {
   readonly isServer = true;
+  private readonly requests = new Map<string, TraceRequest>();  // by the id of the trace that came of it
 
-  private trace_path(rest: string): string { return `/api/trace/${data.id}${rest}`; }
+  // Of the trace that is open. A server keeps only so many: one that has left is asked for again, and has the same numbers.
+  private async ofTrace(rest: string, query: Query): Promise<Response> {
+    const id = data.id as string;
+    try {
+      return await send("GET", addressOf(`/api/trace/${id}${rest}`, query));
+    } catch (error) {
+      const request = this.requests.get(id);
+      if (!(error instanceof ApiError) || error.status !== 404 || !request) throw error;
+      const again = await this.trace(request);
+      if (data.id === id) data.id = again.id;
+      return send("GET", addressOf(`/api/trace/${again.id}${rest}`, query));
+    }
+  }
 
   async tensors(names: string[]) {
     const found = new Map<string, { shape: number[]; values: Float32Array | Float64Array }>();
     for (let from = 0; from < names.length; from += namesAtOnce) {
-      const answer = await send("GET", addressOf(this.trace_path("/tensors"), { names: names.slice(from, from + namesAtOnce).join(","), run: state.run }));
+      const answer = await this.ofTrace("/tensors", { names: names.slice(from, from + namesAtOnce).join(","), run: state.run });
       for (const [name, one] of readSafetensors(await answer.arrayBuffer()).tensors) found.set(name, one);
     }
     return found;
@@ -38,8 +51,7 @@ export class Server implements Source {
 
   async tile({ name, head, rows, columns, most }: TileRequest): Promise<Tile> {
     const full = head === undefined ? name : `${placeOf(name)}.head.${head}.${endOf(name)}`;
-    const answer = await send("GET", addressOf(this.trace_path("/tensors"),
-      { names: full, run: state.run, rows: rows?.join(":"), cols: columns?.join(":"), pool: `${most}x${most}` }));
+    const answer = await this.ofTrace("/tensors", { names: full, run: state.run, rows: rows?.join(":"), cols: columns?.join(":"), pool: `${most}x${most}` });
     const { tensors, metadata } = readSafetensors(await answer.arrayBuffer());
     const part = JSON.parse(metadata.tiles ?? "{}")[full];
     const max = tensors.get(full) ?? tensors.get(`${full}:max`);
@@ -49,19 +61,23 @@ export class Server implements Source {
       height, width, max: max.values as Float32Array, mean: (tensors.get(`${full}:mean`) ?? max).values as Float32Array };
   }
 
-  cell(cell: string): Promise<CellAnswer> { return get(this.trace_path("/cell"), { cell, run: state.run }); }
-  edges(request: { name: string; head: number; mass: number; limit: number; rows?: number[]; skipFirst?: boolean }): Promise<EdgesAnswer> {
+  async cell(cell: string): Promise<CellAnswer> { return (await this.ofTrace("/cell", { cell, run: state.run })).json(); }
+  async edges(request: { name: string; head: number; mass: number; limit: number; rows?: number[]; skipFirst?: boolean }): Promise<EdgesAnswer> {
     const name = `${placeOf(request.name)}.head.${request.head}.${endOf(request.name)}`;
-    return get(this.trace_path("/edges"), { name, mass: request.mass, limit: request.limit, rows: request.rows?.join(","), skip_first: request.skipFirst ? 1 : undefined, run: state.run });
+    return (await this.ofTrace("/edges", { name, mass: request.mass, limit: request.limit, rows: request.rows?.join(","), skip_first: request.skipFirst ? 1 : undefined, run: state.run })).json();
   }
-  heads(request: HeadsRequest = {}): Promise<HeadsAnswer> {
-    return get(this.trace_path("/heads"), { size: request.size, behaviour: request.behaviour ? 1 : undefined, importance: request.importance ? 1 : undefined, run: state.run });
+  async heads(request: HeadsRequest = {}): Promise<HeadsAnswer> {
+    return (await this.ofTrace("/heads", { size: request.size, behaviour: request.behaviour ? 1 : undefined, importance: request.importance ? 1 : undefined, run: state.run })).json();
   }
   exportAddress(form: string, query: Record<string, string> = {}): string { return addressOf(`/api/export/${data.id}.${form}`, { run: state.run, ...query }); }
 
   models(): Promise<ModelsAnswer> { return get("/api/models"); }
   texts(lang: string): Promise<TextsAnswer> { return get("/api/texts", { lang }); }
-  async trace(request: TraceRequest, signal?: AbortSignal): Promise<PageDocument> { return (await send("POST", "/api/trace", request, signal)).json(); }
+  async trace(request: TraceRequest, signal?: AbortSignal): Promise<PageDocument> {
+    const document: PageDocument = await (await send("POST", "/api/trace", request, signal)).json();
+    if (document.id !== undefined) this.requests.set(document.id, request);
+    return document;
+  }
   async lessons(lang: string): Promise<Lesson[]> { return (await get<{ lessons: Lesson[] }>("/api/lessons", { lang })).lessons; }
   lesson(name: string): Promise<PageDocument> { return get(`/api/lessons/${name}`, { lang: state.lang }); }
 
