@@ -28,9 +28,9 @@ function largestOf(tensor: Tensor): number {
   return tensor.largest || 1;
 }
 
-export function matrix(tensor: Tensor): Child {
+export function matrix(tensor: Tensor, wasAsked = false): Child {
   const view = matrixOf(tensor);
-  if (run().valueOf(tensor, view.index(0, 0)) === undefined) return canLoad() ? fetched(tensor, view) : leftOut(tensor);
+  if (run().valueOf(tensor, view.index(0, 0)) === undefined) return canLoad() && !wasAsked ? fetched(tensor, view) : leftOut(tensor);
   return [element("div", { class: "scroll" }, view.isTable ? table(view) : canvas(view)),
     view.words && element("p", { class: "note" }, text("page.words_shown", { shown: view.columns, all: lastOf(tensor.shape) }))];
 }
@@ -40,7 +40,7 @@ function fetched(tensor: Tensor, view: MatrixView): Child {
   const head = tensor.axes.indexOf("head");
   if (tensor.axes.length > 4 && elementsOf(tensor) > mostLoaded) return leftOut(tensor);  // one query of it is no part that can be asked for
   if (!view.isTable && (view.rows * view.columns > mostLoaded || view.words)) return tileMap(tensor, head > 0 ? (view.index(0, 0)[head] as number) : undefined);
-  return waitingFor(() => load(tensor, elementsOf(tensor) > mostLoaded ? (view.index(0, 0)[head] as number) : undefined), () => matrix(tensor), view.rows);
+  return waitingFor(() => load(tensor, elementsOf(tensor) > mostLoaded ? (view.index(0, 0)[head] as number) : undefined), () => matrix(tensor, true), view.rows);
 }
 
 export function leftOut(tensor: Tensor): HTMLElement {

@@ -61,11 +61,11 @@ export function measures(measured: Head): HTMLElement {
     " · |A·V−O| ", number(measured.output_difference, (x) => prose(x, 1)));
 }
 
-function headDrawing(tensor: Tensor, head: number): Child {
+function headDrawing(tensor: Tensor, head: number, wasAsked = false): Child {
   if (run().valueOf(tensor, [0, head, 0, 0]) !== undefined) return drawnAsLines(tensor) ? lines(tensor, head) : canvas(matrixOf(tensor, { head }), 240);
-  if (!canLoad()) return leftOut(tensor);
+  if (!canLoad() || wasAsked) return leftOut(tensor);
   if ((tensor.shape[2] as number) * (tensor.shape[3] as number) > mostLoaded) return tileMap(tensor, head);
-  return waitingFor(() => load(tensor, elementsOf(tensor) > mostLoaded ? head : undefined), () => headDrawing(tensor, head), 8);
+  return waitingFor(() => load(tensor, elementsOf(tensor) > mostLoaded ? head : undefined), () => headDrawing(tensor, head, true), 8);
 }
 
 function lines(tensor: Tensor, head: number): SVGSVGElement {

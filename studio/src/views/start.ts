@@ -92,11 +92,11 @@ function continuations(): Child {
 }
 
 // The head that tells most, as beams; all heads of its attention beside each other.
-function litHeads(): Child {
+function litHeads(wasAsked = false): Child {
   const place = shownFirst()?.place;
   const tensor = place === undefined ? undefined : run().attentionAt(place);
   if (!tensor || place === undefined) return undefined;
-  if (!tensor.values) return waitingFor(() => load(tensor), litHeads, 8);
+  if (!tensor.values) return wasAsked ? undefined : waitingFor(() => load(tensor), () => litHeads(true), 8);
   const shown = run();
   const chosen = run().heads.find((one) => one.place === place && one.head === (tensor.head_numbers?.[headAt(place)] ?? headAt(place)));
   const word = (token: string) => element("span", { class: "word" }, token);
