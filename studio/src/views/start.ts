@@ -69,7 +69,7 @@ function firstMinute(): Child {
 // Which words it does not know, and how to teach them.
 function unknownWords(): Child {
   const words = new Set(known.worked.sentences.flatMap((one) => `${one.source} ${one.target}`.split(/\s+/)));
-  const strange = state.text.split(/\s+/).filter((word) => word !== "" && !words.has(word));
+  const strange = state.model === "worked" ? [...new Set(state.text.split(/\s+/).filter((word) => word !== "" && !words.has(word)))] : [];
   const target = element("input", { type: "text", "aria-label": text("studio.target"), placeholder: text("studio.target"), maxlength: 400 });
   return [
     element("p", { class: "problem", role: "alert" }, strange.length > 0 ? [text("studio.unknown_words"), " ", strange.map((word) => element("mark", {}, word))] : failure?.message),
