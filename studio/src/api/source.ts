@@ -6,8 +6,9 @@ export interface ModelInfo {
   source: "worked" | "embedded" | "folder" | "job";
   type: string;
   purpose: string | null;
-  can: Record<"continues_prompt" | "translates" | "fills_masks" | "embeds" | "predicts", boolean>;
+  can?: Record<"continues_prompt" | "translates" | "fills_masks" | "embeds" | "predicts", boolean>;
   example?: string | null;
+  error?: string;  // its files can no longer be read
   parameters?: number;
   width?: number;
   context_length?: number;

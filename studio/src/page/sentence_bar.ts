@@ -20,7 +20,7 @@ export function sentenceBar(): HTMLElement {
     models.value = state.model;
     if (document.activeElement !== sentence) sentence.value = state.text;
     if (document.activeElement !== target) target.value = state.target;
-    target.hidden = !modelInfo()?.can.translates;
+    target.hidden = !modelInfo()?.can?.translates;
     training.hidden = state.model !== "worked";
     trained.checked = state.train;
     go.disabled = busy;
