@@ -59,6 +59,7 @@ TEST_F(BehaviourScores, of_a_uniform_head_are_means_of_one_over_the_keys) {
 TEST_F(BehaviourScores, are_of_different_tokens_by_seed_without_special_ones) {
   models::GptConfig config = models::small_gpt();
   config.special_ids.end = 3;
+  config.special_ids.other_ends = {5, 6};
   models::Gpt model(config);
   models::fill(model, 1);
   const BehaviourResult result = of(model, {.made = {.avoid = {0, 1}}, .seed = 4});
@@ -71,7 +72,7 @@ TEST_F(BehaviourScores, are_of_different_tokens_by_seed_without_special_ones) {
     const int64_t* row = two.ids.data<int64_t>() + b * 12;
     const std::set<int64_t> once(row, row + 6);
     EXPECT_EQ(once.size(), 6u);
-    for (const int64_t id : {0, 1, 3}) EXPECT_FALSE(once.contains(id)) << id;
+    for (const int64_t id : {0, 1, 3, 5, 6}) EXPECT_FALSE(once.contains(id)) << id;
     EXPECT_TRUE(std::equal(row, row + 6, row + 6));
   }
   EXPECT_TRUE(models::same_bits(of(model, {.made = {.avoid = {0, 1}}, .seed = 4}).sequences[0].ids,
@@ -97,6 +98,17 @@ TEST_F(BehaviourScores, that_a_head_cannot_have_are_absent) {
   const Behaviour& decoder = result.heads.at("decoder.0.self")[3];
   EXPECT_TRUE(decoder.previous && decoder.duplicate && decoder.induction &&
               decoder.prefix_matching);
+  // Copies begin behind the start: from row i of the decoder, keys that are seen are i + 1.
+  const MadeSequences& made = result.sequences[0];
+  const int64_t n = made.period;
+  double previous = 0, second_copy = 0;
+  for (int64_t at = 1; at < 2 * n; ++at) {
+    const double alike = 1.0 / static_cast<double>(made.first + at + 1);
+    previous += alike / static_cast<double>(2 * n - 1);
+    if (at >= n) second_copy += alike / static_cast<double>(n);
+  }
+  EXPECT_NEAR(decoder.previous->uniform, previous, 1e-12);
+  EXPECT_NEAR(decoder.induction->uniform, second_copy, 1e-12);
   // A context of three ids has no two copies of two tokens.
   models::GptConfig tiny = models::small_gpt();
   tiny.block_size = 3;
@@ -112,9 +124,13 @@ TEST_F(BehaviourScores, do_not_depend_on_threads) {
   base::ThreadPool one(1);
   const BehaviourResult a = of(model);
   const BehaviourResult b = measure_behaviour(one, model, {});
-  for (size_t head = 0; head < 4; ++head) {
-    EXPECT_EQ(a.heads.at("decoder.1.self")[head].induction->value,
-              b.heads.at("decoder.1.self")[head].induction->value);
+  for (const auto& [place, heads] : a.heads) {
+    for (size_t head = 0; head < heads.size(); ++head) {
+      for (const auto score : {&Behaviour::previous, &Behaviour::duplicate, &Behaviour::induction,
+                               &Behaviour::prefix_matching}) {
+        EXPECT_EQ((heads[head].*score)->value, (b.heads.at(place)[head].*score)->value);
+      }
+    }
   }
 }
 

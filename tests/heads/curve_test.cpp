@@ -1,5 +1,6 @@
 // Curves of quality against heads removed: their ends, their bands, and going on after a stop.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -121,6 +122,57 @@ TEST_F(PruneCurves, show_that_a_planted_circuit_breaks_when_its_own_heads_go) {
   EXPECT_LT(random.points[1].quality, 1);
 }
 
+// Quality and loss of random orders are means of what each of them has shown.
+TEST_F(PruneCurves, of_random_orders_are_their_means_between_the_least_and_the_largest) {
+  const auto model = induction_circuit();
+  const Examples repeated = {repeated_batch(1), repeated_batch(2)};
+  std::map<int64_t, std::vector<Measurement>> measured;  // by heads removed
+  CurveOptions options{.methods = {PruneMethod::random},
+                       .shares = {0.25, 0.5, 0.75},
+                       .random_orders = 6,
+                       .metric = exact_match_metric()};
+  options.finished = [&](const std::string& part, const io::Json& json) {
+    if (!part.starts_with("point random all ")) return;
+    measured[std::stoll(part.substr(part.rfind(' ')))].push_back(
+        {.loss = *json.find("loss")->number(), .metric = json.find("metric")->number()});
+  };
+  const CurveResult result = prune_curves(threads_, *model, repeated, options);
+  for (const CurvePoint& point : curve_of(result, PruneMethod::random, "all").points) {
+    const std::vector<Measurement>& orders = measured.at(point.heads);
+    ASSERT_EQ(orders.size(), 6u);
+    double loss = 0, quality = 0, low = 2, high = -1;
+    for (const Measurement& one : orders) {
+      loss += one.loss / 6;
+      quality += *one.metric / 6;
+      low = std::min(low, *one.metric);
+      high = std::max(high, *one.metric);
+    }
+    EXPECT_NEAR(point.loss, loss, 1e-9);
+    EXPECT_NEAR(point.quality, quality, 1e-9);
+    EXPECT_EQ(point.low, low);
+    EXPECT_EQ(point.high, high);
+    EXPECT_EQ(point.removed, static_cast<double>(point.heads) / 4);
+  }
+}
+
+TEST_F(PruneCurves, are_measured_on_other_examples_where_they_are_given) {
+  const Examples others = {examples_[1]};
+  CurveOptions options = this->options();
+  options.methods = {PruneMethod::gradient};
+  options.types = {"all"};
+  options.shares = {0, 0.5};
+  options.measured_on = &others;
+  const CurveResult result = prune_curves(threads_, translator_, {examples_[0]}, options);
+  EXPECT_EQ(result.examples, 2);
+  EXPECT_EQ(result.curves.at(0).points.at(0).loss,
+            measure_model(threads_, translator_, others)->loss);
+  const RemovalOrder order = removal_order(threads_, translator_, {examples_[0]},
+                                           {.count = result.curves[0].points.at(1).heads});
+  EXPECT_NEAR(result.curves[0].points[1].loss,
+              measure_model(threads_, translator_, others, {.without = order.first(99)})->loss,
+              1e-9);
+}
+
 TEST_F(PruneCurves, of_losses_say_which_share_can_go) {
   Curve curve;
   for (const double loss : {1.0, 1.05, 1.2, 1.01}) {
@@ -152,6 +204,24 @@ TEST_F(PruneCurves, after_fine_tuning_are_of_smaller_models) {
   }
   // The whole model once; of 3 orders, one point of all and two of cross.
   EXPECT_EQ(sizes.size(), 1u + 3 * 3);
+}
+
+TEST_F(PruneCurves, after_fine_tuning_are_of_what_was_learnt) {
+  CurveOptions options = this->options();
+  options.methods = {PruneMethod::gradient};
+  options.types = {"all"};
+  options.shares = {0, 0.5};
+  options.finetune = [](models::Model& model, const Watch&) {
+    for (const nn::ParameterHandle& parameter : model.parameters())
+      parameter->assign(tensor::Tensor::zeros(tensor::DType::f32, parameter->shape()));
+    return true;
+  };
+  const CurveResult result = prune_curves(threads_, translator_, examples_, options);
+  const double of_zeros = std::log(static_cast<double>(translator_.vocab_size()));
+  for (const CurvePoint& point : curve_of(result, PruneMethod::gradient, "all", true).points)
+    EXPECT_NEAR(point.loss, of_zeros, 1e-5);
+  for (const CurvePoint& point : curve_of(result, PruneMethod::gradient, "all").points)
+    EXPECT_GT(std::abs(point.loss - of_zeros), 1e-3);
 }
 
 TEST_F(PruneCurves, go_on_where_they_were_interrupted) {
@@ -224,21 +294,24 @@ TEST_F(PruneCurves, refuse_methods_and_types_that_are_named_twice) {
 }
 
 TEST_F(PruneCurves, are_told_as_json) {
-  CurveOptions options = this->options();
-  options.types = {"all"};
-  options.random_orders = 2;
-  const io::Json json = curves_json(prune_curves(threads_, translator_, examples_, options));
-  const io::Json::Array& curves = *json.find("curves")->array();
-  ASSERT_EQ(curves.size(), 2u);
-  EXPECT_EQ(*curves[0].find("method")->text(), "gradient");
-  EXPECT_EQ(*curves[0].find("type")->text(), "all");
-  EXPECT_EQ(curves[0].find("finetuned")->boolean(), false);
-  const io::Json& point = curves[0].find("points")->array()->at(1);
-  EXPECT_TRUE(point.find("removed")->number());
-  EXPECT_TRUE(point.find("quality")->number());
-  EXPECT_EQ(point.find("low"), nullptr);
-  EXPECT_TRUE(curves[1].find("points")->array()->at(1).find("low")->number());
-  EXPECT_EQ(curves[1].find("orders")->integer(), 2);
+  const CurvePoint point{
+      .heads = 3, .removed = 0.25, .loss = 1.5, .quality = 0.75, .low = 0.5, .high = 0.875};
+  const CurveResult result{
+      .metric = "exact_match",
+      .higher_is_better = true,
+      .examples = 9,
+      .curves = {{.method = PruneMethod::gradient, .type = "all", .points = {point}},
+                 {.method = PruneMethod::random,
+                  .type = "cross",
+                  .finetuned = true,
+                  .orders = 2,
+                  .points = {point}}}};
+  EXPECT_EQ(io::json_text(curves_json(result)),
+            R"({"curves":[{"method":"gradient","type":"all","finetuned":false,"points":[)"
+            R"({"removed":0.25,"quality":0.75,"heads":3,"loss":1.5}]},)"
+            R"({"method":"random","type":"cross","finetuned":true,"points":[)"
+            R"({"removed":0.25,"quality":0.75,"heads":3,"loss":1.5,"low":0.5,"high":0.875}],)"
+            R"("orders":2}],"metric":"exact_match","higher_is_better":true,"examples":9})");
 }
 
 }  // namespace

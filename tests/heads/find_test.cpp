@@ -136,6 +136,97 @@ TEST_F(Find, ranks_heads_of_cross_attention_by_their_own_pairs) {
   EXPECT_TRUE((*json.find("heads")->array())[23].find("weight")->is_null());
 }
 
+// All that get at least half of the best one's weight, and more than chance.
+TEST_F(Find, puts_together_what_is_not_much_less_than_the_best) {
+  constexpr int64_t kRows = 24;
+  make_induction(kRows);
+  // From each token of the second copy to the one before it.
+  relation_.decoder.clear();
+  for (int64_t i = 0; i < kRows; ++i) {
+    for (int64_t t = 6; t < 12; ++t) relation_.decoder.push_back({i, t, t - 1});
+  }
+  const auto found_with = [&](int64_t others) {
+    Relation relation = relation_;
+    for (int64_t i = 0; i < others; ++i)
+      relation.decoder.push_back({i % kRows, 6 + i / kRows, 1 + i / kRows});
+    return find_heads(threads_, *circuit_, batched(rows_), relation);
+  };
+  // Of 144 and 96 pairs, weights of 0.6 and 0.4; of 144 and 48 pairs, of 0.75 and 0.25.
+  const FoundHeads near = found_with(4 * kRows);
+  EXPECT_EQ(near.together, (std::vector<std::string>{"decoder.0.self.0", "decoder.1.self.0"}));
+  const FoundHeads far = found_with(2 * kRows);
+  EXPECT_GT(*far.heads[1].weight, far.heads[1].high) << "more than chance";
+  EXPECT_EQ(far.together, std::vector<std::string>{"decoder.0.self.0"});
+}
+
+TEST_F(Find, measures_losses_on_other_examples_where_they_are_given) {
+  make_induction(3);
+  for (int64_t t = 6; t < 11; ++t) {  // which the circuit gets wrong
+    int64_t& target = rows_[2].targets.mutable_data<int64_t>()[t];
+    target = (target + 1) % kCircuitTokens;
+  }
+  const Examples others = batched({rows_[2]});
+  const FoundHeads found =
+      find_heads(threads_, *circuit_, batched({rows_[0], rows_[1]}),
+                 {.decoder = {{0, 6, 1}, {1, 7, 2}}}, {.measured_on = &others});
+  EXPECT_GT(found.baseline.loss, 1);
+  EXPECT_EQ(found.baseline.loss, measure_model(threads_, *circuit_, others)->loss);
+  EXPECT_EQ(found.examples, 2);
+}
+
+// Where all rows see all keys, the mean over random pairs is known from the weights of a run.
+TEST_F(Find, chance_without_a_mask_is_the_mean_over_all_keys_but_oneself) {
+  models::Seq2Seq model(models::small_seq2seq());
+  models::fill(model, 3);
+  // Larger queries: heads that are far from looking at all alike.
+  for (const nn::ParameterHandle& parameter : model.parameters()) {
+    if (parameter->name().find("q_proj.weight") == std::string::npos) continue;
+    tensor::Tensor numbers = parameter->change();
+    for (int64_t i = 0; i < numbers.elements(); ++i) numbers.mutable_data<float>()[i] *= 12;
+  }
+  const Batch row{.ids = models::random_ids({1, 3}, 17, 1),
+                  .source_ids = models::random_ids({1, 4}, 17, 2),
+                  .targets = models::random_ids({1, 3}, 17, 3)};
+  const FoundHeads found = find_heads(
+      threads_, model, {row}, {.encoder = {{0, 1, 2}}, .cross = {{0, 1, 2}}}, {.rounds = 20000});
+  models::Keeper keeper;
+  tensor::Arena arena;
+  autograd::Context context{.threads = threads_, .arena = arena, .observer = &keeper};
+  model.forward(context, row);
+  for (int64_t head = 0; head < 4; ++head) {
+    const tensor::Tensor& self =
+        keeper.seen.at("encoder.0.self.head." + std::to_string(head) + ".weights");
+    const auto named = [&](const std::string& place) {
+      return *std::ranges::find(found.heads, place + "." + std::to_string(head), &FoundHead::head);
+    };
+    double others = 0;
+    for (int64_t i = 0; i < 4; ++i) others += (1 - self.data<float>()[i * 4 + i]) / 3 / 4;
+    EXPECT_NEAR(named("encoder.0.self").chance, others, 0.01) << head;
+    EXPECT_NEAR(named("decoder.0.cross").chance, 0.25, 0.01) << head;
+  }
+}
+
+TEST_F(Find, is_written_with_what_is_left_without_the_heads) {
+  FoundHeads found{.pairs = 5, .turned = 2, .examples = 3, .metric = "exact_match"};
+  found.baseline = {.loss = 0.5, .metric = 1};
+  FoundHead best{.head = "decoder.1.self.0", .place = "decoder.1.self", .weight = 0.75};
+  best.chance = 0.25;
+  best.low = 0.125;
+  best.high = 0.375;
+  best.ablated = Measurement{.loss = 2, .metric = 0.5};
+  best.ablated_change = 1.5;
+  found.heads = {best, {.head = "decoder.1.self.1", .place = "decoder.1.self"}};
+  found.together = {"decoder.1.self.0"};
+  found.together_measured = {.loss = 3, .metric = 0.25};
+  EXPECT_EQ(io::json_text(found_heads_json(found)),
+            R"({"pairs":5,"heads":[{"head":"decoder.1.self.0","weight":0.75,"chance":0.25,)"
+            R"("interval":[0.125,0.375],"ablated_change":1.5,"ablated_exact_match":0.5},)"
+            R"({"head":"decoder.1.self.1","weight":null,"chance":null,"interval":null,)"
+            R"("ablated_change":null}],"turned":2,"examples":3,"by":"zero","loss":0.5,)"
+            R"("exact_match":1.0,"together":{"heads":["decoder.1.self.0"],"loss":3.0,)"
+            R"("change":2.5,"exact_match":0.25}})");
+}
+
 TEST_F(Find, refuses_pairs_outside_of_their_examples) {
   make_induction(2);
   const auto said = [&](const Relation& relation) {

@@ -298,15 +298,33 @@ TEST_F(Gates, refuse_numbers_that_cannot_be) {
 }
 
 TEST_F(Gates, are_told_as_json) {
+  const GatesResult result{
+      .heads = {{.head = {"decoder.0.self", 0}, .log_alpha = 2, .probability = 0.875, .value = 1},
+                {.head = {"decoder.0.self", 2},
+                 .log_alpha = -3,
+                 .probability = 0.125,
+                 .value = 0,
+                 .open = false}},
+      .expected_open = 1.5,
+      .penalty = 0.25,
+      .steps = 7,
+      .trained_weights = true};
+  EXPECT_EQ(io::json_text(gates_json(result)),
+            R"({"penalty":0.25,"steps":7,"trained_weights":true,"expected_open":1.5,"open":1,)"
+            R"("heads":[{"head":"decoder.0.self.0","log_alpha":2.0,"probability":0.875,)"
+            R"("value":1.0,"open":true},{"head":"decoder.0.self.2","log_alpha":-3.0,)"
+            R"("probability":0.125,"value":0.0,"open":false}]})");
+}
+
+TEST_F(Gates, are_expected_to_be_open_as_their_probabilities_add_up) {
   models::Model& model = *models_[0];
   const GatesResult result = train_gates(
       threads_, model, {.steps = 2, .batch = [&](int64_t) { return gate_batch(model, 5); }});
-  const io::Json json = gates_json(result);
-  EXPECT_EQ(json.find("heads")->array()->size(), heads_of(model).size());
-  const io::Json& first = json.find("heads")->array()->front();
-  EXPECT_EQ(*first.find("head")->text(), "decoder.0.self.0");
-  EXPECT_EQ(first.find("log_alpha")->number(), result.heads[0].log_alpha);
-  EXPECT_EQ(json.find("open")->integer(), static_cast<int64_t>(result.heads.size()));
+  ASSERT_EQ(result.heads.size(), heads_of(model).size());
+  double sum = 0;
+  for (const HeadGate& gate : result.heads) sum += gate.probability;
+  EXPECT_NEAR(result.expected_open, sum, 1e-9);
+  EXPECT_TRUE(result.closed().empty()) << "two steps close nothing";
 }
 
 }  // namespace

@@ -75,6 +75,7 @@ TEST_F(Importance, is_the_slope_of_the_loss_along_each_gate_for_every_kind_of_mo
     const std::vector<Batch> rows = random_examples(*model, 1);
     const ImportanceResult result = measure_importance(threads_, *model, batched(rows));
     EXPECT_EQ(result.examples, 4);
+    EXPECT_NEAR(result.loss, loss_of(*model, joined(rows)), 1e-5) << "of all targets alike";
     for (nn::MultiHeadAttention* attention : model->attentions()) {
       for (int64_t head = 0; head < attention->options().heads; ++head) {
         double size = 0, with_sign = 0;
@@ -240,6 +241,8 @@ TEST_F(Importance, of_a_circuit_is_with_the_heads_that_carry_the_answer) {
   EXPECT_EQ(scores.heads[3].importance.gradient, 0);
   EXPECT_GT(scores.heads[2].importance.gradient, 0);
   EXPECT_LT(scores.heads[2].importance.gradient_signed, 0) << "turned up, the loss falls";
+  // It looks at the token before and not at its own, which is the last that it sees.
+  EXPECT_NEAR(scores.heads[0].importance.confidence, 1, 1e-6);
   EXPECT_EQ(scores.heads[0].role, HeadRole::previous);
   EXPECT_EQ(scores.heads[1].role, HeadRole::duplicate);
   EXPECT_EQ(scores.heads[2].role, HeadRole::induction);

@@ -140,16 +140,34 @@ TEST_F(Lens, gives_equal_words_their_order_by_id) {
   EXPECT_NEAR(lens.layers[0].word.probability, 1.0 / 17, 1e-12);
 }
 
+TEST_F(Lens, takes_what_is_no_number_for_the_least_likely) {
+  models::Gpt model(models::small_gpt());
+  models::fill(model, 6);
+  for (const nn::ParameterHandle& parameter : model.parameters()) {
+    if (parameter->name() != "transformer.wte.weight") continue;
+    parameter->change().mutable_data<float>()[4 * 24] = NAN;  // of word 4, which nobody reads
+  }
+  const Batch batch{.ids = models::integers({1, 3}, {1, 2, 3})};
+  const LogitLens lens = logit_lens(threads_, model, batch, {.position = 1, .word = 4}, 17);
+  for (const LensLayer& layer : lens.layers) {
+    EXPECT_EQ(layer.words.back().id, 4);
+    EXPECT_EQ(layer.word.rank, 17);
+  }
+}
+
 TEST_F(Lens, is_written_by_layer_with_the_words_of_the_vocabulary) {
   LogitLens lens{.final_norm = "decoder.norm", .layers = {}};
-  lens.layers.push_back({.stream = "decoder.0.residual_in",
-                         .words = {{.id = 4, .logit = 1.5, .probability = 0.5, .rank = 1}},
-                         .word = {.id = 2, .logit = 1, .probability = 0.25, .rank = 2}});
+  lens.layers.push_back(
+      {.stream = "decoder.0.residual_in",
+       .words = {{.id = 4, .logit = 1.5, .probability = 0.5, .rank = 1}},
+       .word = {.id = 2, .logit = 1, .probability = 0.25, .rank = 2},
+       .against = LensWord{.id = 7, .logit = 0, .probability = 0.125, .rank = 5}});
   const auto label = [](int64_t id) { return "w" + std::to_string(id); };
   EXPECT_EQ(io::json_text(logit_lens_json(lens, label)),
             R"({"final_norm":"decoder.norm","layers":[{"layer":"decoder.0.residual_in","words":[)"
             R"({"word":"w4","id":4,"logit":1.5,"probability":0.5,"rank":1}],)"
-            R"("word":{"word":"w2","id":2,"logit":1.0,"probability":0.25,"rank":2}}]})");
+            R"("word":{"word":"w2","id":2,"logit":1.0,"probability":0.25,"rank":2},)"
+            R"("against":{"word":"w7","id":7,"logit":0.0,"probability":0.125,"rank":5}}]})");
 }
 
 TEST_F(Lens, of_a_model_that_predicts_nothing_is_refused) {

@@ -200,8 +200,22 @@ TEST_F(Patches, are_estimated_by_the_slope_of_small_patches) {
       EXPECT_NEAR(got->heads[whole++].estimated, slope, 0.02);
     }
   }
+  // Pearson's, of all places.
+  const auto count = static_cast<double>(got->places.size());
+  double restored = 0, estimated = 0;
+  for (const PatchedHead& place : got->places) {
+    restored += place.restored / count;
+    estimated += place.estimated / count;
+  }
+  double together = 0, of_restored = 0, of_estimated = 0;
+  for (const PatchedHead& place : got->places) {
+    together += (place.restored - restored) * (place.estimated - estimated);
+    of_restored += (place.restored - restored) * (place.restored - restored);
+    of_estimated += (place.estimated - estimated) * (place.estimated - estimated);
+  }
+  EXPECT_NEAR(got->correlation, together / std::sqrt(of_restored * of_estimated), 1e-9);
   EXPECT_GT(got->correlation, 0.5);
-  EXPECT_LE(got->correlation, 1);
+  EXPECT_LT(got->correlation, 1 - 1e-6);
 }
 
 TEST_F(Patches, leave_no_gradients_behind_and_have_the_same_bits_for_any_number_of_threads) {

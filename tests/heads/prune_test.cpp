@@ -191,18 +191,30 @@ TEST_F(PruneHeads, tells_how_far_it_is) {
 }
 
 TEST_F(PruneHeads, is_told_as_json) {
-  const io::Json json =
-      prune_json(prune_heads(threads_, gpt_, examples_, {.keep = 0.5, .measured_on = &examples_}));
-  EXPECT_EQ(*json.find("by")->text(), "gradient");
-  EXPECT_EQ(json.find("heads")->integer(), static_cast<int64_t>(heads_of(gpt_).size()));
-  const io::Json& first = json.find("removed")->array()->front();
-  EXPECT_TRUE(first.find("score")->number());
-  EXPECT_EQ(first.find("round")->integer(), 1);
-  EXPECT_TRUE(json.find("before")->find("loss")->number());
-  EXPECT_TRUE(json.find("pruned")->find("loss")->number());
-  EXPECT_EQ(json.find("finetuned"), nullptr);
-  EXPECT_LT(*json.find("parameters")->find("after")->integer(),
-            *json.find("parameters")->find("before")->integer());
+  PruneResult result{.by = PruneMethod::gradient, .heads = 8};
+  result.removed = {{.head = {"decoder.0.self", 3}, .round = 2, .score = 0.25},
+                    {.head = {"decoder.1.self", 0}}};
+  result.parameters_before = 100;
+  result.parameters_after = 80;
+  result.metric = "exact_match";
+  result.before = Measurement{.loss = 0.5, .metric = 1};
+  result.pruned = Measurement{.loss = 2, .metric = 0.25};
+  EXPECT_EQ(io::json_text(prune_json(result)),
+            R"({"by":"gradient","heads":8,"kept":6,"removed":[)"
+            R"({"head":"decoder.0.self.3","round":2,"score":0.25},)"
+            R"({"head":"decoder.1.self.0","round":1,"score":null}],"same_shape":false,)"
+            R"("parameters":{"before":100,"after":80},"before":{"loss":0.5,"exact_match":1.0},)"
+            R"("pruned":{"loss":2.0,"exact_match":0.25}})");
+  result.by.reset();
+  result.same_shape = true;
+  result.before.reset();
+  result.pruned.reset();
+  result.finetuned = Measurement{.loss = 1.5};
+  const io::Json named = prune_json(result);
+  EXPECT_TRUE(named.find("by")->is_null());
+  EXPECT_EQ(named.find("same_shape")->boolean(), true);
+  EXPECT_EQ(named.find("before"), nullptr);
+  EXPECT_EQ(named.find("finetuned")->find("loss")->number(), 1.5);
 }
 
 }  // namespace

@@ -89,6 +89,7 @@ TEST_F(RemovalOrderTest, begins_with_heads_that_add_nothing) {
     const RemovalOrder order = this->order(*model, {.by = by, .count = 2});
     EXPECT_EQ(names_of(order), (std::vector<std::string>{"decoder.0.self.1", "decoder.1.self.1"}))
         << name_of(by);
+    EXPECT_EQ(order.first(1).at(0).text(), "decoder.0.self.1");
     EXPECT_LT(loss_without(*model, order), 0.02) << name_of(by);
     for (const nn::MultiHeadAttention* attention : model->attentions())
       EXPECT_FALSE(attention->gates().defined());
@@ -142,8 +143,6 @@ TEST_F(RemovalOrderTest, scores_are_those_that_are_measured_by_hand) {
   const RemovalOrder gradient = removal_order(
       threads_, model, examples, {.by = PruneMethod::gradient, .count = count, .per_round = 2});
   ASSERT_EQ(static_cast<int64_t>(gradient.heads.size()), count);
-  // The last round, of two heads, with all others gone.
-  HeadsOff off(gradient.first(static_cast<size_t>(count - 2)), model);
   const RemovalOrder ablation =
       removal_order(threads_, model, examples, {.by = PruneMethod::ablation, .count = 1});
   double least = INFINITY;
@@ -159,6 +158,18 @@ TEST_F(RemovalOrderTest, scores_are_those_that_are_measured_by_hand) {
     for (const HeadImportance& head : heads) smallest = std::min(smallest, head.gradient);
   }
   EXPECT_EQ(*gradient.heads[0].score, smallest);
+  // The last round, of two heads, is measured of the model that has lost all others.
+  const auto last = static_cast<size_t>(count - 2);
+  const auto two = pruned_model(model, gradient.first(last));
+  const ImportanceResult of_two = measure_importance(threads_, *two, examples);
+  for (size_t i = last; i < gradient.heads.size(); ++i) {
+    const HeadName& head = gradient.heads[i].head;
+    const std::vector<HeadImportance>& left = of_two.heads.at(head.place);
+    const auto found = std::ranges::find(
+        left, head.head, [](const HeadImportance& one) { return one.statistics.head; });
+    ASSERT_NE(found, left.end()) << head.text();
+    EXPECT_NEAR(*gradient.heads[i].score, found->gradient, 1e-6) << head.text();
+  }
   std::set<std::string> different;
   for (const std::string& name : names_of(gradient)) different.insert(name);
   EXPECT_EQ(different.size(), all.size());
@@ -173,10 +184,25 @@ TEST_F(RemovalOrderTest, takes_a_tenth_of_the_heads_in_a_round) {
   models::fill(model, 3);
   const Examples examples = {{.ids = models::random_ids({2, 5}, model.vocab_size(), 1),
                               .targets = models::random_ids({2, 5}, model.vocab_size(), 2)}};
-  const RemovalOrder order = removal_order(threads_, model, examples, {.count = 7});
+  const RemovalOrder order = removal_order(threads_, model, examples, {.count = 9});
   std::vector<int64_t> rounds;
   for (const RemovedHead& one : order.heads) rounds.push_back(one.round);
-  EXPECT_EQ(rounds, (std::vector<int64_t>{1, 1, 2, 2, 3, 3, 4}));
+  EXPECT_EQ(rounds, (std::vector<int64_t>{1, 1, 2, 2, 3, 3, 4, 4, 5}));
+}
+
+// A score that is no number says nothing against its head; one that is not there is that of a head
+// which was off before.
+TEST_F(RemovalOrderTest, ends_with_heads_whose_scores_are_no_numbers) {
+  const auto model = induction_circuit();
+  RemovalOptions options{.count = 4, .per_round = 4};
+  options.known = [](const std::string& part) -> std::optional<io::Json> {
+    EXPECT_EQ(part, "round 1");
+    return io::Json::Object{
+        {"decoder.0.self.0", io::Json()}, {"decoder.0.self.1", 7}, {"decoder.1.self.1", -2}};
+  };
+  EXPECT_EQ(names_of(order(*model, options)),
+            (std::vector<std::string>{"decoder.1.self.0", "decoder.1.self.1", "decoder.0.self.1",
+                                      "decoder.0.self.0"}));
 }
 
 TEST_F(RemovalOrderTest, can_be_of_some_heads_only) {

@@ -195,13 +195,24 @@ TEST_F(Speed, stops_when_it_is_told_to) {
 }
 
 TEST_F(Speed, is_told_as_json) {
-  const io::Json json = speed_json(compare_speed(
-      threads_, *gpt_, *pruned_, {.batches = {1}, .tokens = {4}, .seconds = 0, .fewest = 1}));
-  const io::Json& row = json.find("rows")->array()->front();
-  for (const char* name : {"batch", "tokens", "bound", "measured", "low", "high"})
-    EXPECT_TRUE(row.find(name)->number()) << name;
-  EXPECT_TRUE(row.find("reason")->text());
-  EXPECT_TRUE(row.find("rest")->find("seconds_full")->number());
+  SpeedRow row{.batch = 2, .tokens = 16, .bound = 1.5, .measured = 1.25};
+  row.low = 1.125;
+  row.high = 1.375;
+  row.pairs = 7;
+  row.seconds_full = 0.5;
+  row.seconds_pruned = 0.25;
+  row.saved = 0.625;
+  row.reason = SpeedReason::rest;
+  row.operations_full = {.attention = 60, .rest = 40};
+  row.operations_pruned = {.attention = 30, .rest = 20};
+  row.timed_full = {.attention = 0.25, .rest = 0.75};
+  row.timed_pruned = {.attention = 0.125, .rest = 0.5};
+  EXPECT_EQ(io::json_text(speed_json({.rows = {row}, .threads = 3})),
+            R"({"rows":[{"batch":2,"tokens":16,"bound":1.5,"measured":1.25,"low":1.125,)"
+            R"("high":1.375,"pairs":7,"seconds_full":0.5,"seconds_pruned":0.25,"saved":0.625,)"
+            R"("reason":"rest","attention":{"operations_full":60.0,"operations_pruned":30.0,)"
+            R"("seconds_full":0.25,"seconds_pruned":0.125},"rest":{"operations_full":40.0,)"
+            R"("operations_pruned":20.0,"seconds_full":0.75,"seconds_pruned":0.5}}],"threads":3})");
 }
 
 // A reason is told only where the figures beside it show it.
