@@ -71,6 +71,23 @@ TEST(ExperimentState, refuses_a_folder_that_is_there_unless_it_is_resumed) {
             std::string::npos);
 }
 
+TEST(ExperimentState, has_its_folder_for_itself) {
+  const test::TemporaryFolder folder;
+  base::FileSystem& files = base::real_files();
+  const ExperimentRequest request{
+      .folder = folder / "run", .resume = true, .request = request_of(1)};
+  {
+    const ExperimentState first(files, request);
+    try {
+      const ExperimentState second(files, request);
+      ADD_FAILURE() << "both have it";
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.kind(), base::ErrorKind::failed) << error.what();
+    }
+  }
+  EXPECT_EQ(refusal(files, request), "") << "it is free again";
+}
+
 TEST(ExperimentState, begins_where_there_is_nothing_to_resume_yet) {
   const test::TemporaryFolder folder;
   const ExperimentState state(base::real_files(),

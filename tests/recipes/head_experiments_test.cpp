@@ -298,6 +298,23 @@ TEST_F(HeadExperiments, make_relations_between_what_is_read_and_what_is_written)
   EXPECT_EQ(tokenizer.token(row.targets.data<int64_t>()[cross.query]), target)
       << "the row that writes it";
   EXPECT_EQ(tokenizer.token(row.source_ids.data<int64_t>()[cross.key]), source);
+  // Between two words that are written, at the rows that read them; between two that are read.
+  const std::string first(words_of(pair.target).front());
+  const RelationExamples written = make_relation(
+      threads_, files_, loaded, {.from = target, .to = first, .data = {.data = path}});
+  ASSERT_FALSE(written.relation.decoder.empty());
+  for (const heads::PositionPair& one : written.relation.decoder) {
+    EXPECT_EQ(tokenizer.token(row.ids.data<int64_t>()[one.query]), target);
+    EXPECT_EQ(tokenizer.token(row.ids.data<int64_t>()[one.key]), first);
+  }
+  const std::string last(words_of(pair.source).back());
+  const RelationExamples read =
+      make_relation(threads_, files_, loaded, {.from = last, .to = source, .data = {.data = path}});
+  ASSERT_FALSE(read.relation.encoder.empty());
+  for (const heads::PositionPair& one : read.relation.encoder) {
+    EXPECT_EQ(tokenizer.token(row.source_ids.data<int64_t>()[one.query]), last);
+    EXPECT_EQ(tokenizer.token(row.source_ids.data<int64_t>()[one.key]), source);
+  }
 }
 
 TEST_F(HeadExperiments, know_the_relation_that_a_task_is_made_of) {
@@ -362,6 +379,16 @@ TEST_F(HeadExperiments, find_the_heads_that_reverse) {
   const RelationRequest request{.data = {.task = "reverse", .examples = 64}};
   const FoundRelation found = find_model_heads(threads_, files_, loaded, request);
   expect_carried(found, {.exact_match = 0.3, .weight = 0.25});
+  for (size_t i = 1; i < found.found.heads.size(); ++i)
+    EXPECT_GE(found.found.heads[i - 1].weight, found.found.heads[i].weight) << "the best first";
+  // Its gate closed, which is another way to take the best away.
+  const HeadExamples examples = make_head_examples(files_, loaded, request.data);
+  const heads::FoundHead& best = found.found.heads[0];
+  const auto without = heads::measure_model(
+      threads_, *loaded.model, examples.batches,
+      {.metric = examples.metric, .without = heads::parse_head_names(best.head, "found")});
+  EXPECT_NEAR(best.ablated->loss, without->loss, 1e-5);
+  EXPECT_EQ(best.ablated->metric, without->metric);
   // The other way round, from the first to the first, is nobody's.
   RelationExamples copied = make_relation(threads_, files_, loaded, request);
   for (heads::PositionPair& pair : copied.relation.cross) pair.key = pair.query;

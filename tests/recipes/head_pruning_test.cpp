@@ -25,6 +25,12 @@ int64_t heads_in(const models::Model& model) {
   return static_cast<int64_t>(heads::heads_of(model).size());
 }
 
+std::vector<std::string> names_of(const std::vector<heads::RemovedHead>& removed) {
+  std::vector<std::string> names;
+  for (const heads::RemovedHead& one : removed) names.push_back(one.head.text());
+  return names;
+}
+
 TEST_F(HeadPruning, writes_a_folder_that_is_what_was_measured) {
   const LoadedModel loaded = numbers();
   const PruneRequest request{
@@ -34,6 +40,14 @@ TEST_F(HeadPruning, writes_a_folder_that_is_what_was_measured) {
   EXPECT_EQ(result.kept(), 36);
   EXPECT_EQ(result.metric, "exact_match");
   EXPECT_EQ(heads_in(*loaded.model), 72) << "the model itself is whole";
+  // Heads are chosen by other cases than those that are measured on.
+  const PruningData whole = make_pruning_data(files_, loaded, request.data);
+  const heads::RemovalOrder order =
+      heads::removal_order(threads_, *loaded.model, whole.chosen_by, {.count = 36});
+  EXPECT_EQ(names_of(result.removed), names_of(order.heads));
+  const PrunedFolder folder = pruned_folder(files_, loaded, folder_ / "half");
+  EXPECT_GE(folder.bytes_after, std::filesystem::file_size(folder_ / "half/model.safetensors"));
+  EXPECT_GT(folder.bytes_before, folder.bytes_after);
   const LoadedModel half = load_named_model(files_, folder_ / "half");
   EXPECT_EQ(heads_in(*half.model), 36);
   const PruningData data = make_pruning_data(files_, half, request.data);
@@ -86,6 +100,9 @@ TEST_F(HeadPruning, by_name_or_by_chance_needs_no_data) {
       prune_model_heads(threads_, files_, gpt, {.keep = 0.5, .by = heads::PruneMethod::random});
   EXPECT_EQ(drawn.kept(), heads::rounded_share(0.5, heads_in(*gpt.model)));
   EXPECT_FALSE(drawn.before);
+  const heads::PruneResult other = prune_model_heads(
+      threads_, files_, gpt, {.data = {.seed = 1}, .keep = 0.5, .by = heads::PruneMethod::random});
+  EXPECT_NE(names_of(other.removed), names_of(drawn.removed)) << "of another seed";
 }
 
 TEST_F(HeadPruning, refuses_what_cannot_be_before_it_begins) {
@@ -225,6 +242,16 @@ TEST_F(HeadPruning, of_a_bert_hides_words_of_other_lines) {
       threads_, files_, loaded,
       {.data = {.data = path}, .keep = 0.5, .finetune = 40, .learning_rate = 5e-3});
   EXPECT_LT(result.finetuned->loss, result.pruned->loss - 0.3);
+  const heads::PruneResult slow = prune_model_heads(
+      threads_, files_, loaded,
+      {.data = {.data = path}, .keep = 0.5, .finetune = 40, .learning_rate = 1e-9});
+  EXPECT_NEAR(slow.finetuned->loss, slow.pruned->loss, 1e-4) << "at that rate nothing is learnt";
+  // The same line, again and again, with other words hidden.
+  std::string same;
+  for (int i = 0; i < 20; ++i) same += "the cat sat on the mat\n";
+  const PruningData one_line =
+      make_pruning_data(files_, loaded, {.data = folder_.put("same.txt", same)});
+  EXPECT_FALSE(same_bits(one_line.training->batch(0).targets, one_line.training->batch(1).targets));
   const std::string few = folder_.put("few.txt", "the cat sat\nthe dog ran\n");
   expect_refused(
       ErrorKind::bad_input, [&] { make_pruning_data(files_, loaded, {.data = few}); },
@@ -277,6 +304,31 @@ TEST_F(HeadPruning, of_ids_measures_on_every_twentieth_row) {
   expect_refused(
       ErrorKind::bad_input, [&] { make_pruning_data(files_, gpt, {.ids = folder_ / "few.npy"}); },
       "has 19 rows, 20 are needed");
+}
+
+TEST_F(HeadPruning, curves_remove_as_many_heads_in_a_round_as_is_asked) {
+  const LoadedModel loaded = numbers();
+  CurveRequest request{.data = {.examples = 8}};
+  request.curves.methods = {heads::PruneMethod::gradient};
+  request.curves.types = {"cross"};
+  request.curves.shares = {0.5};
+  request.curves.removal.per_round = 12;
+  std::vector<std::string> names;
+  request.curves.finished = [&](const std::string& part, const io::Json& json) {
+    if (part != "order gradient cross 0") return;
+    for (const io::Json& name : *json.array()) names.push_back(*name.text());
+  };
+  curve_model_heads(threads_, files_, loaded, request);
+  const PruningData data = make_pruning_data(files_, loaded, request.data);
+  const auto order_in = [&](int64_t per_round) {
+    return names_of(heads::removal_order(threads_, *loaded.model, data.chosen_by,
+                                         {.count = 12,
+                                          .among = heads::heads_of_type(*loaded.model, "cross"),
+                                          .per_round = per_round})
+                        .heads);
+  };
+  EXPECT_EQ(names, order_in(12));
+  EXPECT_NE(names, order_in(0)) << "else it would say nothing";
 }
 
 TEST_F(HeadPruning, curves_go_on_from_parts_that_are_known) {

@@ -20,6 +20,19 @@ TEST(LittleStories, are_the_same_every_time_and_differ) {
   EXPECT_GT(seen.size(), 95U);
 }
 
+// One of each kind; `stories` was trained on just these.
+TEST(LittleStories, add_up_and_say_who_it_was) {
+  EXPECT_EQ(little_story(2),
+            "Kerem has five pears. He gives four to Emin. Now Kerem has one pear and Emin has four "
+            "pears.");
+  EXPECT_EQ(little_story(5),
+            "Tom and Leyla meet on the hill. Leyla shows Tom a blue horse. What does Tom see? He "
+            "sees the blue horse of Leyla.");
+  EXPECT_EQ(little_story(4),
+            "Minho has lost a green shell. He looks for it in the garden. Deniz finds it there. "
+            "\"Here is your green shell, Minho,\" says Deniz.");
+}
+
 TEST(LittleStories, are_what_the_embedded_model_has_learned) {
   FilesWithEmbedded files;
   base::ThreadPool threads(2);

@@ -236,6 +236,7 @@ TEST_F(RepeatsModel, has_its_answers_from_induction_heads) {
     double induction = 0, rest = 0;
     for (const heads::AttributedPart& part : answer.attribution.parts)
       (contains(found.induction, part.part) ? induction : rest) += part.value;
+    EXPECT_NEAR(induction + rest, answer.attribution.measured, 1e-3) << "all of it is told";
     EXPECT_GT(induction, 0.6 * answer.attribution.measured);
     EXPECT_LT(std::abs(rest), induction);
     const auto largest =
