@@ -237,6 +237,9 @@ test("nothing is wider than a phone", { skip }, async (t) => {
   for (const panel of ["start", "walk", "heads", "microscope"]) {
     const page = await studio(t, `${trained}&panel=${panel}`, { viewport: phone });
     await page.waitForSelector(".card .head, .thumb");
+    await page.click(".export summary");
+    const menu = await box(page.locator(".export .menu"));
+    assert.ok(menu.x >= 0 && menu.x + menu.width <= phone.width, `${panel}: the menu is beyond the screen`);
     assert.ok((await page.evaluate(() => document.scrollingElement.scrollWidth)) <= phone.width, panel);
   }
 });
