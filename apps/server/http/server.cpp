@@ -24,6 +24,7 @@ using boost::system::error_code;
 // Beyond the limit, so that /health answers when all others are taken: enough for a request to come
 // in before the next clients push its connection out.
 constexpr size_t kSpareConnections = 64;
+constexpr size_t kAcceptedAtOnce = 32;
 // How long a connection beyond the limit may wait for its client before others push it out.
 constexpr auto kGrace = std::chrono::milliseconds(200);
 
@@ -77,6 +78,7 @@ struct HttpServer::Parts {
   void listen();
   void accept_next();
   void on_accepted(const error_code& problem, tcp::socket socket);
+  void add_connection(tcp::socket socket);
   // The one that has waited longest for its client; none: all are being answered.
   std::shared_ptr<Connection> longest_waiting() const;
   void make_room();
@@ -108,6 +110,7 @@ void HttpServer::Parts::listen() {
   acceptor.open(endpoint.protocol(), problem);
   if (!problem) acceptor.set_option(asio::socket_base::reuse_address(true), problem);
   if (!problem) acceptor.bind(endpoint, problem);
+  if (!problem) acceptor.non_blocking(true, problem);
   if (!problem) acceptor.listen(asio::socket_base::max_listen_connections, problem);
   if (problem) {
     const bool is_busy = problem == asio::error::address_in_use;
@@ -143,6 +146,17 @@ void HttpServer::Parts::accept_next() {
   });
 }
 
+void HttpServer::Parts::add_connection(tcp::socket socket) {
+  try {
+    make_room();
+    if (house->connections.size() < limit() + kSpareConnections) {
+      std::make_shared<Connection>(std::move(socket), *house)->start();
+    }
+  } catch (const std::exception&) {
+    // Not enough memory for one more; those that are there go on.
+  }
+}
+
 void HttpServer::Parts::on_accepted(const error_code& problem, tcp::socket socket) {
   if (!acceptor.is_open()) return;
   if (problem) {
@@ -154,13 +168,15 @@ void HttpServer::Parts::on_accepted(const error_code& problem, tcp::socket socke
     });
     return;
   }
-  try {
-    make_room();
-    if (house->connections.size() < limit() + kSpareConnections) {
-      std::make_shared<Connection>(std::move(socket), *house)->start();
-    }
-  } catch (const std::exception&) {
-    // Not enough memory for one more; those that are there go on.
+  add_connection(std::move(socket));
+  // Those that wait behind it as well: under a flood they are better pushed out here than queued by
+  // the system, where whoever comes last waits for all before.
+  for (size_t i = 1; i < kAcceptedAtOnce; ++i) {
+    error_code none;
+    tcp::socket next(io);
+    acceptor.accept(next, none);
+    if (none) break;
+    add_connection(std::move(next));
   }
   accept_next();
 }
