@@ -122,7 +122,7 @@ TEST(TheFirstMinute, fits_a_narrow_terminal_and_ends_with_what_to_do_next) {
   const TemporaryFolder folder;
   for (const std::string language : {"en", "tr", "az", "ko"}) {
     SCOPED_TRACE(language);
-    Terminal terminal({"--lang", language},
+    Terminal terminal({"--no-serve", "--lang", language},
                       {.columns = 40, .set = {"XDG_CACHE_HOME=" + folder.path()}});
     EXPECT_EQ(terminal.finish(), 0);
     const std::string shown = terminal.screen().text();
