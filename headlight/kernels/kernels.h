@@ -8,6 +8,7 @@
 #include "headlight/kernels/additive_attention.h"
 #include "headlight/kernels/attention.h"
 #include "headlight/kernels/attention_parts.h"
+#include "headlight/kernels/block_pool.h"
 #include "headlight/kernels/cross_entropy.h"
 #include "headlight/kernels/elementwise.h"
 #include "headlight/kernels/execution.h"
