@@ -56,7 +56,9 @@ class Safetensors {
 Safetensors open_safetensors(base::FileSystem& files, const std::string& path);
 
 // Wider elements first and names in order within a width: so each tensor is aligned to its
-// elements, and the same tensors give the same bytes.
+// elements, and the same tensors give the same bytes. `name` is for errors.
+void write_safetensors(base::Output& output, const std::string& name,
+                       const std::vector<NamedTensor>& tensors, const Metadata& metadata = {});
 void write_safetensors(base::FileSystem& files, const std::string& path,
                        const std::vector<NamedTensor>& tensors, const Metadata& metadata = {});
 

@@ -81,23 +81,28 @@ std::string header_of(const std::vector<const NamedTensor*>& order, const Metada
 
 }  // namespace
 
-void write_safetensors(base::FileSystem& files, const std::string& path,
+void write_safetensors(base::Output& output, const std::string& name,
                        const std::vector<NamedTensor>& tensors, const Metadata& metadata) {
-  const std::vector<const NamedTensor*> order = in_file_order(path, tensors);
+  const std::vector<const NamedTensor*> order = in_file_order(name, tensors);
   const std::string header = header_of(order, metadata);
   if (header.size() > kMaxSafetensorsHeader) {
-    throw Error(ErrorKind::failed, "safetensors", path,
+    throw Error(ErrorKind::failed, "safetensors", name,
                 "the header would have " + std::to_string(header.size()) + " bytes, at most " +
                     std::to_string(kMaxSafetensorsHeader) + " are read");
   }
+  const uint64_t length = header.size();
+  output.write(std::as_bytes(std::span(&length, 1)));
+  output.write(header);
+  for (const NamedTensor* named : order) {
+    const Tensor data = named->tensor.contiguous();
+    output.write(std::span<const std::byte>(data.raw(), data.bytes()));
+  }
+}
+
+void write_safetensors(base::FileSystem& files, const std::string& path,
+                       const std::vector<NamedTensor>& tensors, const Metadata& metadata) {
   base::write_file(files, path, [&](base::Output& output) {
-    const uint64_t length = header.size();
-    output.write(std::as_bytes(std::span(&length, 1)));
-    output.write(header);
-    for (const NamedTensor* named : order) {
-      const Tensor data = named->tensor.contiguous();
-      output.write(std::span<const std::byte>(data.raw(), data.bytes()));
-    }
+    write_safetensors(output, path, tensors, metadata);
   });
 }
 
