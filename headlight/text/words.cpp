@@ -5,14 +5,81 @@
 #include <set>
 
 #include "headlight/io/io.h"
+#include "headlight/text/byte_alphabet.h"
+#include "headlight/text/unicode.h"
 
 namespace headlight::text {
+namespace {
+
+// Bytes with those that are no UTF-8 as ⟨E2⟩.
+std::string with_marked_bytes(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string shown;
+  for (size_t at = 0; at < bytes.size();) {
+    const size_t length = io::code_point_length(bytes, at);
+    if (length > 0) {
+      shown += bytes.substr(at, length);
+      at += length;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(bytes[at++]);
+    shown.append("⟨").append(1, kDigits[byte >> 4]).append(1, kDigits[byte & 15]).append("⟩");
+  }
+  return shown;
+}
+
+// Whether a text begins, or ends, within a word. Fragments of letters do.
+bool is_inside_word(std::string_view text, bool at_end) {
+  if (text.empty()) return false;
+  size_t at = 0;
+  if (at_end) {
+    at = text.size() - 1;
+    while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+  }
+  if (io::code_point_length(text, at) == 0) return true;
+  const char32_t letter = code_point_at(text, at).value;
+  return is_word(letter) || is_mark(letter);
+}
+
+// What an id adds to a text; of byte-level tokens their bytes.
+std::string bytes_of(const Tokenizer& tokenizer, int64_t id) {
+  if (tokenizer.kind() == "bpe") {
+    if (const auto bytes = bytes_of_token(tokenizer.token(id))) return *bytes;
+  }
+  return tokenizer.token(id);
+}
+
+bool goes_on(const Tokenizer& tokenizer, int64_t before, int64_t id) {
+  constexpr std::string_view kPiece = "##";
+  const auto is_own = [&](int64_t one) {
+    return one < 0 || one >= tokenizer.size() || tokenizer.is_special(one);
+  };
+  if (is_own(before) || is_own(id) || tokenizer.kind() == "word") return false;
+  if (tokenizer.kind() == "wordpiece") return tokenizer.token(id).starts_with(kPiece);
+  return is_inside_word(bytes_of(tokenizer, before), true) &&
+         is_inside_word(bytes_of(tokenizer, id), false);
+}
+
+}  // namespace
 
 std::string label_of(const Tokenizer& tokenizer, int64_t id) {
   if (id < 0 || id >= tokenizer.size()) return std::to_string(id);
   std::string shown = tokenizer.decode(std::vector<int64_t>{id});
   const bool is_text = !shown.empty() && shown.find("\uFFFD") == std::string::npos;
-  return is_text ? shown : tokenizer.token(id);
+  if (is_text) return shown;
+  if (!shown.empty() && tokenizer.kind() == "bpe") {
+    if (const auto bytes = bytes_of_token(tokenizer.token(id))) return with_marked_bytes(*bytes);
+  }
+  return tokenizer.token(id);
+}
+
+std::vector<int64_t> word_numbers(const Tokenizer& tokenizer, std::span<const int64_t> ids) {
+  std::vector<int64_t> numbers;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const bool is_same = i > 0 && goes_on(tokenizer, ids[i - 1], ids[i]);
+    numbers.push_back(i == 0 ? 0 : numbers.back() + (is_same ? 0 : 1));
+  }
+  return numbers;
 }
 
 std::vector<std::string> unknown_words(const Tokenizer& tokenizer, const std::string& text,

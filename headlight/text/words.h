@@ -1,6 +1,7 @@
 // Words as people read them: what an id is called, and which words a vocabulary does not have.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,9 +9,14 @@
 
 namespace headlight::text {
 
-// The text of one id, or the token as files write it where it is no whole text. Ids that the
+// The text of one id. Where its bytes are no whole text, each byte that is none is written ⟨E2⟩, so
+// that such tokens can be told apart; what has no text is the token as files write it. Ids that the
 // tokenizer does not have are their own names.
 std::string label_of(const Tokenizer& tokenizer, int64_t id);
+
+// Which word each id belongs to, counted from 0: ids that go on with the word before them (letters
+// and digits without a space between; "##ing") have its number. Special tokens stand alone.
+std::vector<int64_t> word_numbers(const Tokenizer& tokenizer, std::span<const int64_t> ids);
 
 // The words of a text that become the unknown token, each once, in order. With `special`, texts of
 // special tokens are known.
