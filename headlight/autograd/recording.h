@@ -82,6 +82,7 @@ class Recording : public Observer {
 
   const std::vector<Step>& steps() const noexcept { return steps_; }
   const Value& value(int64_t number) const { return values_[static_cast<size_t>(number)]; }
+  int64_t value_count() const noexcept { return static_cast<int64_t>(values_.size()); }
   // The last value that was given this name; not defined where there is none.
   Value find(std::string_view name) const;
   // The operation of this name at this place; nullptr where there is none.

@@ -1,6 +1,8 @@
 // Structs to JSON, member by member.
 #include "headlight/explain/explanation_json.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 namespace headlight::explain {
@@ -15,7 +17,7 @@ std::string text_of(const Trace& trace, const CellReference& cell) {
   return std::string(kGradient) + cell_text(trace, original);
 }
 
-io::Json::Array terms_json(const Trace& trace, const std::vector<Term>& terms) {
+io::Json::Array terms_json(const Trace& trace, std::span<const Term> terms) {
   io::Json::Array list;
   for (const Term& term : terms) {
     io::Json::Array factors;
@@ -49,9 +51,7 @@ io::Json update_json(const WeightUpdate& update) {
                           {"change", update.change}};
 }
 
-}  // namespace
-
-io::Json cell_json(const Trace& trace, const CellTerms& cell) {
+io::Json cell_with_terms(const Trace& trace, const CellTerms& cell, std::span<const Term> terms) {
   io::Json::Array ingredients;
   for (const Ingredient& ingredient : cell.ingredients) {
     io::Json::Object entry = {{"key", ingredient.key}, {"value", ingredient.value}};
@@ -63,8 +63,25 @@ io::Json cell_json(const Trace& trace, const CellTerms& cell) {
                           {"combination", cell.combination},
                           {"value", cell.value},
                           {"combined", cell.combined},
-                          {"terms", terms_json(trace, cell.terms)},
+                          {"terms", terms_json(trace, terms)},
                           {"ingredients", std::move(ingredients)}};
+}
+
+}  // namespace
+
+io::Json cell_json(const Trace& trace, const CellTerms& cell) {
+  return cell_with_terms(trace, cell, cell.terms);
+}
+
+io::Json cell_json(const Trace& trace, const CellTerms& cell, const TermRange& range) {
+  const int64_t all = std::ssize(cell.terms);
+  const int64_t from = std::clamp<int64_t>(range.from, 0, all);
+  const int64_t count = std::clamp<int64_t>(range.count, 0, all - from);
+  const std::span<const Term> terms(cell.terms);
+  io::Json json = cell_with_terms(
+      trace, cell, terms.subspan(static_cast<size_t>(from), static_cast<size_t>(count)));
+  json.object()->emplace_back("term_count", all);
+  return json;
 }
 
 io::Json variant_json(const Variant& variant) {

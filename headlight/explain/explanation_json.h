@@ -12,6 +12,12 @@ namespace headlight::explain {
 // "value"}], "constant", "value", "running"}], "ingredients": [{"key", "value", "cell" (where it is
 // one)}]}.
 io::Json cell_json(const Trace& trace, const CellTerms& cell);
+// The same with some of the terms, where there may be many, and "term_count", how many there are.
+struct TermRange {
+  int64_t from = 0;
+  int64_t count = 0;
+};
+io::Json cell_json(const Trace& trace, const CellTerms& cell, const TermRange& range);
 // {"key", "place", "own", "formula", "tensors", "result_of", "largest_difference"}.
 io::Json variant_json(const Variant& variant);
 // {"loss", "target_count", "weight", "value", "gradient", "terms", "gradients": [names of tensors],

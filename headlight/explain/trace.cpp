@@ -1,6 +1,7 @@
 // Trace: the list, and numbers that are kept or reconstructed.
 #include "headlight/explain/trace.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "headlight/explain/cell.h"
@@ -109,6 +110,26 @@ double Trace::value(const TracedTensor& tensor, const std::vector<int64_t>& inde
   const auto late = late_.find(tensor.name);
   if (late != late_.end()) return late->second->value(*this, index);
   return number_at(values_.find(tensor.name)->second, index);
+}
+
+uint64_t Trace::bytes() const {
+  std::map<const void*, uint64_t> blocks;
+  const auto hold = [&](const Tensor& tensor) {
+    if (!tensor.defined()) return;
+    uint64_t& size = blocks[tensor.memory()];
+    size = std::max<uint64_t>(size, tensor.bytes());
+  };
+  for (const auto& [name, values] : values_) hold(values);
+  if (recording_ != nullptr) {
+    for (int64_t i = 0; i < recording_->value_count(); ++i) hold(recording_->value(i).data());
+  }
+  for (const auto& [name, parameter] : model_parameters_) {
+    blocks.erase(parameter->value().data().memory());
+  }
+  uint64_t sum = 0;
+  for (const auto& [block, size] : blocks) sum += size;
+  for (const std::string& word : input_.vocabulary) sum += sizeof(word) + word.size();
+  return sum;
 }
 
 int64_t Trace::heads_lost_at(std::string_view place) const {

@@ -55,6 +55,8 @@ class Trace {
   double value(const TracedTensor& tensor, const std::vector<int64_t>& index) const;
   // Labels of an axis of the size that the tensor has there; empty where positions are numbers.
   std::vector<std::string> labels(Axis axis) const;
+  // About how much memory it holds, parameters aside.
+  uint64_t bytes() const;
   // How many heads an attention has lost that has none left; 0 for others.
   int64_t heads_lost_at(std::string_view place) const;
 
