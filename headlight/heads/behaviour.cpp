@@ -148,6 +148,16 @@ void write_scores(const Stripes& stripes, Copies copies, bool causal, Behaviour&
 
 }  // namespace
 
+std::optional<HeadRole> clear_role(const Behaviour& behaviour) {
+  constexpr double kClear = 0.5;
+  const auto is_clear = [](const std::optional<BehaviourScore>& score) {
+    return score && score->value >= kClear && score->value > score->uniform;
+  };
+  if (is_clear(behaviour.induction)) return HeadRole::induction;
+  if (is_clear(behaviour.duplicate)) return HeadRole::duplicate;
+  return std::nullopt;
+}
+
 BehaviourResult measure_behaviour(base::ThreadPool& threads, const models::Model& model,
                                   const BehaviourOptions& options) {
   BehaviourResult result;

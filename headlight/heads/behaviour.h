@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headlight/heads/examples.h"
+#include "headlight/heads/head_statistics.h"
 
 namespace headlight::heads {
 
@@ -30,6 +31,10 @@ struct Behaviour {
   std::optional<BehaviourScore> induction = {};
   std::optional<BehaviourScore> prefix_matching = {};
 };
+
+// The role that these scores show: induction or duplicate where that score is at least one half and
+// above that of a head that looks at all keys alike; nothing where neither is.
+std::optional<HeadRole> clear_role(const Behaviour& behaviour);
 
 // Tokens that no sequence may be made of, besides those that the configuration names, and what
 // stands around one (BERT's [CLS] and [SEP]; a decoder that translates begins with its start).

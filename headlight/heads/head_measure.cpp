@@ -93,7 +93,7 @@ std::optional<int64_t> HeadMeasure::key_of(HeadRole role, int64_t row,
   if (role == HeadRole::rarest) return rarest_key(seen, key_counts);
   if (!is_self_) return {};
   const int64_t key = role == HeadRole::previous ? row - 1 : role == HeadRole::next ? row + 1 : row;
-  if (std::find(seen.begin(), seen.end(), key) == seen.end()) return {};
+  if (!std::ranges::binary_search(seen, key)) return {};  // they are in order
   return key;
 }
 

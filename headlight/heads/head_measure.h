@@ -36,10 +36,13 @@ class HeadMeasure {
   void write(HeadStatistics& to) const;
   int64_t rows() const { return entropy_.count; }
   double confidence() const { return confidence_.value(); }
+  // Mean weight of the first key that a row sees.
+  double first_share() const { return shares_[kFirst].value(); }
 
  private:
   static constexpr std::array<HeadRole, 5> kRoles = {
       HeadRole::previous, HeadRole::next, HeadRole::first, HeadRole::self, HeadRole::rarest};
+  static constexpr size_t kFirst = 2;  // of the roles
 
   bool take(HeadRole role, const RowMean& share, HeadStatistics& to) const;
   double selectivity() const;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "headlight/heads/head_measure.h"
+#include "headlight/heads/measured_heads.h"
 
 namespace headlight::heads {
 namespace {
@@ -57,29 +58,77 @@ double output_difference(base::ThreadPool& threads, const AttentionRun& run, con
   return most;
 }
 
-HeadStatistics measured(base::ThreadPool& threads, const AttentionRun& run, int64_t head,
-                        const std::vector<int64_t>& key_counts) {
+void measure_head(base::ThreadPool& threads, const AttentionRun& run,
+                  const std::vector<int64_t>& key_counts, MeasuredHead& head,
+                  const std::function<void(const Tensor& weights)>& see) {
   const std::string& place = run.step.report.place;
   HeadMeasure measure(place.ends_with(".self"));
   tensor::Arena arena;
   const kernels::Execution execution{threads, arena};
   const int64_t queries = run.step.input("query")->value.size(1);
   const autograd::Inside& inside = *run.step.report.inside;
-  const Tensor weights = inside.stage(execution, ScoreStage::weights, head, {0, queries});
-  const Tensor masked = inside.stage(execution, ScoreStage::masked, head, {0, queries});
-  const int64_t keys = weights.size(2);
+  const Tensor all_weights = inside.stage(execution, ScoreStage::weights, head.index, {0, queries});
+  const Tensor masked = inside.stage(execution, ScoreStage::masked, head.index, {0, queries});
+  const int64_t keys = all_weights.size(2);
+  const Tensor weights = all_weights.slice(0, 0, 1).reshaped({queries, keys});
   for (int64_t row = 0; row < queries; ++row) {
     measure.add_row(row, masked.data<float>() + row * keys, weights.data<float>() + row * keys,
                     key_counts);
   }
-  HeadStatistics statistics{.place = place, .head = run.number_of(head)};
+  HeadStatistics& statistics = head.statistics;
+  statistics.place = place;
+  statistics.head = run.number_of(head.index);
   measure.write(statistics);
-  statistics.output_difference =
-      output_difference(threads, run, weights.slice(0, 0, 1).reshaped({queries, keys}), head);
-  return statistics;
+  statistics.output_difference = output_difference(threads, run, weights, head.index);
+  head.first_share = measure.first_share();
+  if (see) see(weights);
+}
+
+bool reports_attention(const autograd::Recording::Step& step) {
+  return !step.is_name() && step.report.operation == "attention";
+}
+
+// How common each key of an attention is.
+std::vector<int64_t> counts_of_keys(const std::string& place, const models::Batch& batch,
+                                    const std::vector<int64_t>& counts) {
+  const bool keys_are_source =
+      batch.source_ids.defined() && (place.starts_with("encoder.") || place.ends_with(".cross"));
+  const Tensor& ids = keys_are_source ? batch.source_ids : batch.ids;
+  return id_counts({ids.data<int64_t>(), static_cast<size_t>(ids.elements())}, counts);
 }
 
 }  // namespace
+
+MeasuredHeads measure_heads(base::ThreadPool& threads, const autograd::Recording& recording,
+                            const models::Batch& batch, const std::vector<int64_t>& counts,
+                            const SeeWeights& see) {
+  MeasuredHeads all;
+  std::vector<const autograd::Recording::Step*> steps;
+  std::vector<std::vector<int64_t>> key_counts;
+  for (const autograd::Recording::Step& step : recording.steps()) {
+    if (!reports_attention(step)) continue;
+    const auto heads = static_cast<int64_t>(step.number("heads"));
+    key_counts.push_back(counts_of_keys(step.report.place, batch, counts));
+    all.attentions.push_back({step.report.place, heads, step.input("query")->value.size(1),
+                              std::ssize(key_counts.back())});
+    for (int64_t head = 0; head < heads; ++head) {
+      all.heads.push_back({.attention = steps.size(), .index = head});
+    }
+    steps.push_back(&step);
+  }
+  // Heads are measured side by side, each by one thread.
+  threads.parallel_for(std::ssize(all.heads), [&](int64_t i, int /*worker*/) {
+    const auto at = static_cast<size_t>(i);
+    MeasuredHead& head = all.heads[at];
+    const autograd::Recording::Step& step = *steps[head.attention];
+    const AttentionRun run{recording, step, static_cast<int64_t>(step.number("heads")),
+                           static_cast<int64_t>(step.number("kv_heads"))};
+    measure_head(threads, run, key_counts[head.attention], head, [&](const Tensor& weights) {
+      if (see) see(at, weights);
+    });
+  });
+  return all;
+}
 
 std::string_view name_of(HeadRole role) {
   constexpr std::array<std::string_view, 10> kNames = {
@@ -93,19 +142,8 @@ std::vector<HeadStatistics> head_statistics(base::ThreadPool& threads,
                                             const models::Batch& batch,
                                             const std::vector<int64_t>& counts) {
   std::vector<HeadStatistics> all;
-  for (const autograd::Recording::Step& step : recording.steps()) {
-    if (step.is_name() || step.report.operation != "attention") continue;
-    const std::string& place = step.report.place;
-    const bool keys_are_source =
-        batch.source_ids.defined() && (place.starts_with("encoder.") || place.ends_with(".cross"));
-    const AttentionRun run{recording, step, static_cast<int64_t>(step.number("heads")),
-                           static_cast<int64_t>(step.number("kv_heads"))};
-    const Tensor& ids = keys_are_source ? batch.source_ids : batch.ids;
-    const std::vector<int64_t> key_counts =
-        id_counts({ids.data<int64_t>(), static_cast<size_t>(ids.elements())}, counts);
-    for (int64_t head = 0; head < run.heads; ++head) {
-      all.push_back(measured(threads, run, head, key_counts));
-    }
+  for (MeasuredHead& head : measure_heads(threads, recording, batch, counts).heads) {
+    all.push_back(std::move(head.statistics));
   }
   return all;
 }

@@ -22,6 +22,7 @@
 #include "headlight/heads/examples.h"
 #include "headlight/heads/find.h"
 #include "headlight/heads/gates.h"
+#include "headlight/heads/head_map.h"
 #include "headlight/heads/head_name.h"
 #include "headlight/heads/head_statistics.h"
 #include "headlight/heads/heads_off.h"

@@ -8,16 +8,10 @@ namespace {
 
 using io::Json;
 
-constexpr double kClearBehaviour = 0.5;
 constexpr double kShareOfImportance = 0.9;  // of the time
 
 HeadRole role_of(const HeadScore& head) {
-  const auto is_clear = [](const std::optional<BehaviourScore>& score) {
-    return score && score->value >= kClearBehaviour && score->value > score->uniform;
-  };
-  if (is_clear(head.behaviour.induction)) return HeadRole::induction;
-  if (is_clear(head.behaviour.duplicate)) return HeadRole::duplicate;
-  return head.importance.statistics.role;
+  return clear_role(head.behaviour).value_or(head.importance.statistics.role);
 }
 
 template <class T>
