@@ -13,5 +13,6 @@
 #include "headlight/infer/generate.h"
 #include "headlight/infer/outputs.h"
 #include "headlight/infer/padding.h"
+#include "headlight/infer/predict.h"
 #include "headlight/infer/request_batch.h"
 #include "headlight/infer/sampler.h"

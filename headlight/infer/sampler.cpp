@@ -104,20 +104,30 @@ void keep_top_p(std::vector<Scored>& scored, float top_p) {
   scored.resize(count);
 }
 
+// `tell` is given what is left after each of top-k, top-p and min-p.
+template <class Tell>
 std::vector<Scored> kept(std::span<const float> logits, std::span<const int64_t> history,
-                         const SamplingOptions& options) {
+                         const SamplingOptions& options, const Tell& tell) {
   highest(logits);
   std::vector<Scored> scored = penalized(logits, history, options.repetition_penalty);
   const Scored best = *std::ranges::min_element(scored, is_likelier);
   if (options.temperature == 0) return {{best.logit, 1, best.id}};
   keep_top_k(scored, options.top_k);
+  tell(Sampler::Stages::kTopK, scored);
   for (Scored& entry : scored) {
     const float below = entry.logit - best.logit;
     entry.weight = below == 0 ? 1 : std::exp(below / options.temperature);
   }
   keep_top_p(scored, options.top_p);
+  tell(Sampler::Stages::kTopP, scored);
   std::erase_if(scored, [&](const Scored& entry) { return entry.weight < options.min_p; });
+  tell(Sampler::Stages::kMinP, scored);
   return scored;
+}
+
+std::vector<Scored> kept(std::span<const float> logits, std::span<const int64_t> history,
+                         const SamplingOptions& options) {
+  return kept(logits, history, options, [](uint8_t, const std::vector<Scored>&) {});
 }
 
 }  // namespace
@@ -168,6 +178,32 @@ std::vector<Sampler::Candidate> Sampler::candidates(std::span<const float> logit
   for (const Scored& entry : scored)
     result.push_back({entry.id, static_cast<double>(entry.weight) / total});
   return result;
+}
+
+Sampler::Stages Sampler::stages(std::span<const float> logits,
+                                std::span<const int64_t> history) const {
+  const auto size = static_cast<int64_t>(logits.size());
+  Stages stages{.top_k = size, .top_p = size, .min_p = size};
+  const float divisor = options_.temperature == 0 ? 1 : options_.temperature;
+  for (const Scored& entry : penalized(logits, history, options_.repetition_penalty)) {
+    stages.penalized.push_back(entry.logit);
+    stages.tempered.push_back(entry.logit / divisor);
+  }
+  constexpr uint8_t kAll = Stages::kTopK | Stages::kTopP | Stages::kMinP;
+  stages.kept.assign(logits.size(), options_.temperature == 0 ? kAll : 0);
+  const auto tell = [&](uint8_t stage, const std::vector<Scored>& left) {
+    for (const Scored& entry : left) stages.kept[static_cast<size_t>(entry.id)] |= stage;
+    (stage == Stages::kTopK   ? stages.top_k
+     : stage == Stages::kTopP ? stages.top_p
+                              : stages.min_p) = std::ssize(left);
+  };
+  const std::vector<Scored> scored = kept(logits, history, options_, tell);
+  const double total = total_weight(scored);
+  stages.drawn_with.assign(logits.size(), 0);
+  for (const Scored& entry : scored) {
+    stages.drawn_with[static_cast<size_t>(entry.id)] = static_cast<double>(entry.weight) / total;
+  }
+  return stages;
 }
 
 int64_t Sampler::choose(std::span<const float> logits, std::span<const int64_t> history,

@@ -40,6 +40,23 @@ class Sampler {
   std::vector<Candidate> candidates(std::span<const float> logits,
                                     std::span<const int64_t> history) const;
 
+  // What becomes of each id's logit on the way to its draw.
+  struct Stages {
+    std::vector<float> penalized = {};  // after the repetition penalty
+    std::vector<float> tempered = {};   // divided by the temperature; as they are at temperature 0
+    // How many ids each left, and which: bits 1 (top-k), 2 (top-p) and 4 (min-p) of `kept`. At
+    // temperature 0 they keep all but none is drawn besides the highest.
+    int64_t top_k = 0;
+    int64_t top_p = 0;
+    int64_t min_p = 0;
+    std::vector<uint8_t> kept = {};
+    std::vector<double> drawn_with = {};  // as candidates() has it; 0 for those that are cut
+
+    static constexpr uint8_t kTopK = 1, kTopP = 2, kMinP = 4;
+  };
+  // Throws as candidates() does.
+  Stages stages(std::span<const float> logits, std::span<const int64_t> history) const;
+
   // Which draw it is: the draw depends on these and the seed alone.
   struct Draw {
     uint64_t sequence = 0;
