@@ -203,6 +203,24 @@ bool can_do(const models::Capabilities& can, const std::string& task) {
 
 }  // namespace
 
+heads::BehaviourOptions made_sequences(const models::Model& model,
+                                       const text::Tokenizer& tokenizer) {
+  heads::BehaviourOptions options;
+  options.made.avoid = special_tokens_of(tokenizer, model.vocab_size());
+  options.source.avoid = special_tokens_of(tokenizer, model.source_vocab_size());
+  if (!model.capabilities().fills_masks) return options;
+  // Any word that there is shows what stands around it.
+  for (int64_t id = 0; id < tokenizer.size(); ++id) {
+    if (tokenizer.is_special(id) || id == tokenizer.special().unk) continue;
+    const FrameIds frame = frame_of(tokenizer, tokenizer.decode(std::vector<int64_t>{id}));
+    if (frame.before.empty() && frame.after.empty()) continue;
+    options.made.before = frame.before;
+    options.made.after = frame.after;
+    break;
+  }
+  return options;
+}
+
 std::string examples_task(base::FileSystem& files, const LoadedModel& loaded,
                           const ExamplesRequest& request) {
   const models::Model& model = *loaded.model;

@@ -44,6 +44,11 @@ struct HeadExamples {
 HeadExamples make_head_examples(base::FileSystem& files, const LoadedModel& loaded,
                                 const ExamplesRequest& request);
 
+// For sequences that are made: specials are left out of what is written and of what is translated,
+// and a text is framed as the tokenizer does it for a model that reads both ways.
+heads::BehaviourOptions made_sequences(const models::Model& model,
+                                       const text::Tokenizer& tokenizer);
+
 // The task that a request means for the model; Error as above.
 std::string examples_task(base::FileSystem& files, const LoadedModel& loaded,
                           const ExamplesRequest& request);

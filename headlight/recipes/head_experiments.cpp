@@ -13,6 +13,14 @@ heads::HeadScores score_model_heads(base::ThreadPool& threads, base::FileSystem&
                             {.behaviour = behaviour, .watch = watch});
 }
 
+heads::BehaviourResult model_behaviour(base::ThreadPool& threads, const models::Model& model,
+                                       const text::Tokenizer* tokenizer, uint64_t seed) {
+  heads::BehaviourOptions options;
+  if (tokenizer != nullptr) options = made_sequences(model, *tokenizer);
+  options.seed = seed;
+  return heads::measure_behaviour(threads, model, options);
+}
+
 heads::AblationResult ablate_model_heads(base::ThreadPool& threads, base::FileSystem& files,
                                          const LoadedModel& loaded, const ExamplesRequest& request,
                                          heads::AblationOptions options) {

@@ -11,6 +11,11 @@ heads::HeadScores score_model_heads(base::ThreadPool& threads, base::FileSystem&
                                     const LoadedModel& loaded, const ExamplesRequest& request,
                                     const heads::Watch& watch = {});
 
+// What its heads do on random tokens that are repeated, specials left out, which need no data.
+// `tokenizer`: null where it has none.
+heads::BehaviourResult model_behaviour(base::ThreadPool& threads, const models::Model& model,
+                                       const text::Tokenizer* tokenizer, uint64_t seed = 0);
+
 // The loss without heads; of a generated task the share of exact matches too. The options' seed is
 // the request's, and their metric that of the task where they bring none.
 heads::AblationResult ablate_model_heads(base::ThreadPool& threads, base::FileSystem& files,

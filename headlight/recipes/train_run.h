@@ -42,6 +42,12 @@ class TrainRun {
   // throws leaves the last checkpoint as it was.
   train::Outcome run(const TrainListener& listener);
 
+  // As it is now; read by those who listen, between steps.
+  const models::Model& model() const { return *setup_.model; }
+  // Null where there is none.
+  const text::Tokenizer* tokenizer() const {
+    return setup_.tokenizer ? &*setup_.tokenizer : nullptr;
+  }
   // Steps done.
   int64_t step() const { return trainer_->progress().step; }
   // Once the run is over, not interrupted.
