@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -30,13 +31,16 @@ struct ExplainRequest {
   std::optional<int64_t> continues = {};
   bool special = false;  // texts of special tokens become these
   recipes::WorkedModelOptions worked = {};
-  std::optional<std::string> sentences = {};  // a file of the worked model's data set
-  std::string encoding = {};                  // of that file where it is not UTF-8
-  std::optional<std::string> weights = {};    // a file with numbers of the worked model
-  bool train = false;                         // the worked model, which is shown before and after
+  std::optional<std::string> sentences = {};      // a file of the worked model's data set
+  std::string encoding = {};                      // of that file where it is not UTF-8
+  std::vector<recipes::SentencePair> pairs = {};  // the data set itself, instead of a file
+  std::optional<std::string> weights = {};        // a file with numbers of the worked model
+  std::optional<std::string> weights_bytes = {};  // what such a file holds, instead of its name
+  bool train = false;  // the worked model, which is shown before and after
 
   // What is told of it.
   std::string program = "headlight";  // how it was started, for commands to type
+  bool is_typed = true;               // on a command line, whose options errors name
   std::string language = "en";
   ExplainFormat format = ExplainFormat::text;
   TextStyle style = {};                 // of text
@@ -45,7 +49,10 @@ struct ExplainRequest {
   std::optional<std::string> cell = {};
   std::set<int64_t> layers = {};        // empty: as many as are readable
   bool backward = false;                // the way from the loss to the weight `cell`, or to one
+  bool skips_backward = false;          // not even where a page shows it without being asked
   std::set<std::string> variants = {};  // keys of those asked for: "scale.width", "norm.pre"
+  // Heads are measured where they have at most so many weights together.
+  int64_t most_weights = std::numeric_limits<int64_t>::max();
 
   // Why a number is what it is, and nothing else.
   bool answers_cell() const { return cell && !backward; }

@@ -59,11 +59,21 @@ void check_layers(const ExplainWork& work) {
 // A page shows learning without being asked where that costs little.
 bool walks_back(const ExplainWork& work, const Trace& trace) {
   if (work.request.backward) return true;
+  if (work.request.skips_backward || work.subject.shared != nullptr) return false;
   const models::Model& model = work.subject.model();
   if (work.request.format != ExplainFormat::html || !work.request.layers.empty()) return false;
   const models::Capabilities can = model.capabilities();
   if (!model.has_logits() || !(can.translates || can.continues_prompt)) return false;
   return work.subject.input.batch.targets.defined() && is_whole_on_page(trace);
+}
+
+// Of all heads.
+int64_t weight_count(const Trace& trace) {
+  int64_t count = 0;
+  for (const explain::TracedTensor& tensor : trace.tensors()) {
+    if (tensor.is_attention && tensor.variant.empty()) count += tensor.shape.elements();
+  }
+  return count;
 }
 
 }  // namespace
@@ -131,7 +141,7 @@ ExplainedRun explain_run(ExplainWork& work, const recipes::WorkedTraining* train
   const bool is_page = work.request.format == ExplainFormat::html;
   const bool is_file = work.request.format == ExplainFormat::safetensors;
   if (is_page || (!is_file && !work.request.answers_cell())) {
-    run.heads = heads_of(run.trace);
+    if (weight_count(run.trace) <= work.request.most_weights) run.heads = heads_of(run.trace);
   }
   if (work.request.answers_cell()) return run;
   run.continuation = work.subject.continuation(work.threads);
@@ -139,7 +149,7 @@ ExplainedRun explain_run(ExplainWork& work, const recipes::WorkedTraining* train
   if (walks_back(work, run.trace)) {
     const std::optional<std::string> weight =
         work.request.backward ? work.request.cell : std::nullopt;
-    run.backward = walk_to_weight(run.trace, work.subject.model(), weight, training);
+    run.backward = walk_to_weight(run.trace, work.subject.changeable_model(), weight, training);
   }
   return run;
 }

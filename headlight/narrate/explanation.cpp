@@ -205,7 +205,9 @@ void Explanation::add(ExplainedRun run, const std::string& heading,
                  .continuation = run.continuation.value_or(""),
                  .heads = std::move(run.heads),
                  .backward = run.backward ? &*run.backward : nullptr,
-                 .weight_is_asked = work_.request.backward && work_.request.cell});
+                 .weight_is_asked = work_.request.backward && work_.request.cell,
+                 .loss = run.loss,
+                 .tokenizer = work_.subject.tokenizer()});
       page_.open_at(place_on_page(work_.request, run.trace));
       page_.set_command(explain_command(work_.request, tokens_written(work_)));
       if (training != nullptr) page_.set_losses(training->losses);

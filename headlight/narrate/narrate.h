@@ -33,6 +33,8 @@
 #include "headlight/narrate/shown_indices.h"
 #include "headlight/narrate/shown_step.h"
 #include "headlight/narrate/steps.h"
+#include "headlight/narrate/tensor_files.h"
 #include "headlight/narrate/text_layout.h"
+#include "headlight/narrate/trace_document.h"
 #include "headlight/narrate/trace_with_steps.h"
 #include "headlight/narrate/walk.h"

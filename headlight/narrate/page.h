@@ -2,6 +2,7 @@
 // it. What it looks like is in studio/.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,7 +30,9 @@ struct PageRun {
   std::string continuation = {};  // what the model says by itself
   std::vector<heads::HeadStatistics> heads = {};  // as they were measured of the trace
   const explain::BackwardWalk* backward = nullptr;
-  bool weight_is_asked = false;  // for by its name, of the way back
+  bool weight_is_asked = false;                // for by its name, of the way back
+  std::optional<double> loss = {};             // where targets are known
+  const text::Tokenizer* tokenizer = nullptr;  // for words of several tokens
 };
 
 class Page {

@@ -13,6 +13,7 @@ using base::ErrorKind;
 using recipes::SentencePair;
 
 std::vector<SentencePair> data_set(base::FileSystem& files, const ExplainRequest& request) {
+  if (!request.pairs.empty()) return request.pairs;
   if (!request.sentences) return recipes::default_sentences();
   const std::string text = text::read_text(files, *request.sentences, request.encoding);
   std::vector<SentencePair> sentences;
@@ -22,10 +23,19 @@ std::vector<SentencePair> data_set(base::FileSystem& files, const ExplainRequest
   return sentences;
 }
 
+// Where words that nobody knows come from.
+struct CheckedText {
+  const char* which;
+  const std::string& text;
+  bool special;
+  bool is_typed;
+};
+
 // Words that the tokenizer does not have are told with the way out.
-void check_words(const Subject& subject, const char* which, const std::string& text, bool special) {
+void check_words(const Subject& subject, const CheckedText& checked) {
   const text::Tokenizer& tokenizer = *subject.tokenizer();
-  const std::vector<std::string> unknown = text::unknown_words(tokenizer, text, special);
+  const std::vector<std::string> unknown =
+      text::unknown_words(tokenizer, checked.text, checked.special);
   if (unknown.empty()) return;
   const auto is_special = [&](const std::string& word) {
     const std::optional<int64_t> id = tokenizer.find(word);
@@ -33,14 +43,17 @@ void check_words(const Subject& subject, const char* which, const std::string& t
   };
   std::string ways;
   if (std::ranges::any_of(unknown, is_special)) {
-    ways += "; --special reads texts of special tokens as these";
+    ways += std::string("; ") + (checked.is_typed ? "--special" : "special") +
+            " reads texts of special tokens as these";
   }
   if (subject.worked && !std::ranges::all_of(unknown, is_special)) {
-    ways +=
-        "; --target TEXT adds the sentence with its continuation, --sentences FILE gives a data "
-        "set of your own";
+    ways += checked.is_typed
+                ? "; --target TEXT adds the sentence with its continuation, --sentences FILE gives "
+                  "a data set of your own"
+                : "; a target adds the sentence with its continuation, sentences give a data set "
+                  "of your own";
   }
-  throw Error(ErrorKind::bad_input, "explain", which, text::unknown_text(unknown) + ways);
+  throw Error(ErrorKind::bad_input, "explain", checked.which, text::unknown_text(unknown) + ways);
 }
 
 // Weights as they are and packed for the kernels; where they learn, gradients, and two moments with
@@ -54,10 +67,14 @@ void check_worked_memory(base::FileSystem& files, const ExplainRequest& request,
                      "; --heads, --head-width and --width make it smaller");
 }
 
-void load_weights(base::FileSystem& files, const std::string& path,
+void load_weights(const io::Safetensors& tensors, const std::string& path,
                   const recipes::WorkedModel& worked) {
-  const io::Safetensors tensors = io::open_safetensors(files, path);
   worked.model->load_state(models::stored_state(tensors), path);
+}
+
+io::Safetensors tensors_in(const std::string& bytes) {
+  return io::Safetensors(
+      std::make_shared<base::MemoryInput>("weights", std::as_bytes(std::span(bytes))));
 }
 
 Subject worked_subject(base::FileSystem& files, const ExplainRequest& request) {
@@ -75,7 +92,12 @@ Subject worked_subject(base::FileSystem& files, const ExplainRequest& request) {
   }
   check_worked_memory(files, request, sentences);
   subject.worked = recipes::make_worked_model(std::move(sentences), request.worked);
-  if (request.weights) load_weights(files, *request.weights, *subject.worked);
+  if (request.weights) {
+    load_weights(io::open_safetensors(files, *request.weights), *request.weights, *subject.worked);
+  }
+  if (request.weights_bytes) {
+    load_weights(tensors_in(*request.weights_bytes), "weights", *subject.worked);
+  }
   return subject;
 }
 
@@ -99,6 +121,11 @@ Subject loaded_subject(base::FileSystem& files, const ExplainRequest& request) {
   return named_subject(request, *request.model, std::move(loaded.model), std::move(tokenizer));
 }
 
+void check_is_read(const ExplainRequest& request, const std::string& name, bool has_tokenizer) {
+  if (request.ids || has_tokenizer) return;
+  base::refuse("explain", name, "the model has no tokenizer that reads a text; give ids");
+}
+
 // With what the model reads of the text.
 Subject with_input(Subject subject, const ExplainRequest& request) {
   if (request.continues) subject.target.reset();
@@ -106,8 +133,10 @@ Subject with_input(Subject subject, const ExplainRequest& request) {
     subject.given = {.ids = *request.ids, .target = request.target_ids};
     subject.name_ids();
   } else {
-    check_words(subject, "text", subject.text, subject.special);
-    if (subject.target) check_words(subject, "target", *subject.target, subject.special);
+    check_words(subject, {"text", subject.text, subject.special, request.is_typed});
+    if (subject.target) {
+      check_words(subject, {"target", *subject.target, subject.special, request.is_typed});
+    }
     subject.given = explain::encode_input(
         subject.model(), *subject.tokenizer(),
         {.text = subject.text, .target = subject.target, .special = subject.special});
@@ -117,6 +146,13 @@ Subject with_input(Subject subject, const ExplainRequest& request) {
 }
 
 }  // namespace
+
+models::Model& Subject::changeable_model() const {
+  if (worked) return *worked->model;
+  if (loaded != nullptr) return *loaded;
+  throw Error(ErrorKind::failed, "explain", name,
+              "others use the model: the way back needs its own");
+}
 
 std::string Subject::text_of(const std::vector<int64_t>& ids) const {
   if (tokenizer() != nullptr) return tokenizer()->decode(ids, {.special = false});
@@ -156,9 +192,20 @@ Subject make_subject(base::FileSystem& files, const ExplainRequest& request) {
 }
 
 Subject make_subject(const ExplainRequest& request, std::string name,
-                     std::unique_ptr<models::Model> model, text::Tokenizer tokenizer) {
+                     std::unique_ptr<models::Model> model,
+                     std::optional<text::Tokenizer> tokenizer) {
+  check_is_read(request, name, tokenizer.has_value());
   return with_input(named_subject(request, std::move(name), std::move(model), std::move(tokenizer)),
                     request);
+}
+
+Subject make_shared_subject(const ExplainRequest& request, std::string name,
+                            std::shared_ptr<const models::Model> model,
+                            std::optional<text::Tokenizer> tokenizer) {
+  check_is_read(request, name, tokenizer.has_value());
+  Subject subject = named_subject(request, std::move(name), nullptr, std::move(tokenizer));
+  subject.shared = std::move(model);
+  return with_input(std::move(subject), request);
 }
 
 }  // namespace headlight::narrate

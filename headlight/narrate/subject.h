@@ -14,6 +14,8 @@ namespace headlight::narrate {
 struct Subject {
   std::string name;  // of the model; empty: the worked one
   std::unique_ptr<models::Model> loaded = {};
+  // Instead: one that others use too, which can not be changed, not even for a while.
+  std::shared_ptr<const models::Model> shared = {};
   std::optional<text::Tokenizer> loaded_tokenizer = {};
   std::optional<recipes::WorkedModel> worked = {};
   explain::InputIds given = {};  // what there is to read
@@ -22,7 +24,13 @@ struct Subject {
   std::optional<std::string> target = {};
   bool special = false;  // texts of special tokens become these
 
-  models::Model& model() const { return worked ? *worked->model : *loaded; }
+  const models::Model& model() const {
+    if (worked) return *worked->model;
+    return loaded != nullptr ? *loaded : *shared;
+  }
+  // For the way back, which changes it and puts it back. Throws Error(failed) for one that is
+  // shared.
+  models::Model& changeable_model() const;
   // Null where there is none.
   const text::Tokenizer* tokenizer() const {
     return worked ? &worked->tokenizer : loaded_tokenizer ? &*loaded_tokenizer : nullptr;
@@ -50,8 +58,13 @@ struct Subject {
 // The worked model reads the text with its continuation where it knows one; a text with a target of
 // its own joins the data set. Throws Error(bad_input) for words that nobody knows.
 Subject make_subject(base::FileSystem& files, const ExplainRequest& request);
-// The same of a model that is already there, under a name.
+// The same of a model that is already there, under a name. Without a tokenizer it reads ids.
 Subject make_subject(const ExplainRequest& request, std::string name,
-                     std::unique_ptr<models::Model> model, text::Tokenizer tokenizer);
+                     std::unique_ptr<models::Model> model,
+                     std::optional<text::Tokenizer> tokenizer);
+// Of one that others use at the same time.
+Subject make_shared_subject(const ExplainRequest& request, std::string name,
+                            std::shared_ptr<const models::Model> model,
+                            std::optional<text::Tokenizer> tokenizer);
 
 }  // namespace headlight::narrate

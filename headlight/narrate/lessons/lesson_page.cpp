@@ -130,8 +130,8 @@ std::string place_of(const LessonPageOptions& options) {
 
 }  // namespace
 
-void write_lesson_page(base::Output& output, base::ThreadPool& threads, const Lesson& lesson,
-                       const LessonPageOptions& options) {
+LessonDocument make_lesson_document(base::ThreadPool& threads, const Lesson& lesson,
+                                    const LessonPageOptions& options) {
   const auto runs = std::make_shared<LessonRuns>();
   Json::Object words;
   std::vector<ShownStep> steps;
@@ -148,13 +148,14 @@ void write_lesson_page(base::Output& output, base::ThreadPool& threads, const Le
   LessonPageRun run(*runs);
   const auto step = [&](const ShownStep& one) { return step_json_of(one, run); };
   Json::Array shown = each_json(steps, step);
-  const PageContent content = run.content();
-  const std::vector<Exercise> exercises = exercises_of(*runs, steps, options.seed);
+  LessonDocument document{.runs = runs,
+                          .exercises = exercises_of(*runs, steps, options.seed),
+                          .content = run.content()};
   Json described = Json::Object{{"name", lesson.name},
                                 {"words", std::move(words)},
                                 {"steps", std::move(shown)},
                                 {"runs", run.labels_json()},
-                                {"exercises", each_json(exercises, exercise_json)}};
+                                {"exercises", each_json(document.exercises, exercise_json)}};
   Json data = Json::Object{{"language", options.language},
                            {"version", HEADLIGHT_VERSION},
                            {"vocabulary_size", 0},
@@ -168,9 +169,17 @@ void write_lesson_page(base::Output& output, base::ThreadPool& threads, const Le
                            {"command", lesson_command(lesson, options)},
                            {"place", place_of(options)},
                            {"lesson", std::move(described)},
-                           {"operations", explain::operations_json(content.operations)},
-                           {"texts", page_texts(content, PageKind::lesson)}};
-  write_page(output, with_members(data, {{"runs", "[" + run.json() + "]"}}));
+                           {"operations", explain::operations_json(document.content.operations)}};
+  document.data = with_members(data, {{"runs", "[" + run.json() + "]"}});
+  return document;
+}
+
+void write_lesson_page(base::Output& output, base::ThreadPool& threads, const Lesson& lesson,
+                       const LessonPageOptions& options) {
+  const LessonDocument document = make_lesson_document(threads, lesson, options);
+  const std::string texts = io::json_text(page_texts(document.content, PageKind::lesson));
+  write_page(output,
+             document.data.substr(0, document.data.size() - 1) + ",\"texts\":" + texts + "}");
 }
 
 }  // namespace headlight::narrate

@@ -166,6 +166,8 @@ std::string report_text(const Report& report, const TextStyle& style, const Cata
 // RFC 4180, with the columns' names and decimal points; where there are several tables, a first
 // column says which. Texts that a spreadsheet would take for a formula have ' before them.
 std::string report_csv(const Report& report);
+// One field of such a file.
+std::string csv_text(const std::string& text);
 // All pictures in one drawing without scripts, for print and screen.
 std::string report_svg(const Report& report, const Catalogue& catalogue);
 

@@ -24,10 +24,6 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
-std::string csv_text(const std::string& text) {
-  return csv_field(looks_like_formula(text) ? "'" + text : text);
-}
-
 std::string csv_cell(const ReportCell& cell) {
   if (const auto* words = std::get_if<std::string>(&cell)) return csv_text(*words);
   if (const auto* word = std::get_if<ReportWord>(&cell)) return csv_text(word->name);
@@ -49,6 +45,10 @@ std::vector<std::string> csv_columns(const Report& report) {
 }
 
 }  // namespace
+
+std::string csv_text(const std::string& text) {
+  return csv_field(looks_like_formula(text) ? "'" + text : text);
+}
 
 std::string report_csv(const Report& report) {
   const bool names_tables = std::ranges::count(report.tables, true, &ReportTable::in_csv) > 1;
