@@ -43,7 +43,7 @@ struct Models::Entry {
 
 Models::Models(base::FileSystem& files, const std::vector<std::string>& names) : files_(files) {
   for (const std::string& name : names.empty() ? recipes::embedded_models() : names) {
-    auto entry = std::make_unique<Entry>();
+    auto entry = std::make_shared<Entry>();
     entry->id = id_of(name);
     entry->name = name;
     for (const auto& other : entries_) {
@@ -59,19 +59,44 @@ Models::Models(base::FileSystem& files, const std::vector<std::string>& names) :
 
 Models::~Models() = default;
 
+std::vector<std::shared_ptr<Models::Entry>> Models::entries() const {
+  const std::lock_guard lock(mutex_);
+  return entries_;
+}
+
 std::vector<std::string> Models::ids() const {
   std::vector<std::string> ids;
-  for (const auto& entry : entries_) ids.push_back(entry->id);
+  for (const auto& entry : entries()) ids.push_back(entry->id);
   return ids;
 }
 
 bool Models::has(const std::string& id) const {
-  return std::ranges::any_of(entries_, [&](const auto& entry) { return entry->id == id; });
+  return std::ranges::any_of(entries(), [&](const auto& entry) { return entry->id == id; });
+}
+
+std::string Models::add(const std::string& id, const std::string& folder) {
+  const std::lock_guard lock(mutex_);
+  const auto is_taken = [&](const std::string& name) {
+    return std::ranges::any_of(entries_, [&](const auto& entry) { return entry->id == name; });
+  };
+  auto entry = std::make_shared<Entry>();
+  entry->id = id;
+  for (int number = 2; is_taken(entry->id); ++number) {
+    entry->id = id + "-" + std::to_string(number);
+  }
+  entry->name = folder;
+  entries_.push_back(entry);
+  return entry->id;
+}
+
+void Models::remove(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(entries_, [&](const auto& entry) { return entry->id == id; });
 }
 
 std::vector<std::string> Models::notes() const {
   std::vector<std::string> notes;
-  for (const auto& entry : entries_) {
+  for (const auto& entry : entries()) {
     const std::lock_guard lock(entry->mutex);
     if (!entry->model) continue;
     const recipes::LoadedModel& loaded = entry->model->loaded;
@@ -81,14 +106,15 @@ std::vector<std::string> Models::notes() const {
 }
 
 std::shared_ptr<const ServedModel> Models::open(const std::string& id) const {
-  for (const auto& entry : entries_) {
+  const std::vector<std::shared_ptr<Entry>> all_entries = entries();
+  for (const auto& entry : all_entries) {
     if (entry->id != id) continue;
     const std::lock_guard lock(entry->mutex);
     if (!entry->model) entry->model = opened(files_, entry->id, entry->name);
     return entry->model;
   }
   std::string all;
-  for (const auto& entry : entries_) all += (all.empty() ? "" : ", ") + entry->id;
+  for (const auto& entry : all_entries) all += (all.empty() ? "" : ", ") + entry->id;
   throw HttpError(
       {.status = 404,
        .message = text::printable("model (" + id + "): is not served here; there are " + all),

@@ -39,10 +39,19 @@ class Models {
   // Throws HttpError 404, code "model_not_found", param "model".
   std::shared_ptr<const ServedModel> open(const std::string& id) const;
 
+  // Offers one more, opened on first use: a folder that a job has written. Gives its id: the one
+  // asked for, or, where that is taken, one with a number after it.
+  std::string add(const std::string& id, const std::string& folder);
+  // Who has opened it keeps it.
+  void remove(const std::string& id);
+
  private:
   struct Entry;
+  std::vector<std::shared_ptr<Entry>> entries() const;
+
   base::FileSystem& files_;
-  std::vector<std::unique_ptr<Entry>> entries_;
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<Entry>> entries_;
 };
 
 }  // namespace headlight::server

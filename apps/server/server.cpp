@@ -57,6 +57,7 @@ Application::Application(base::FileSystem& files, base::ThreadPool& threads,
     : parts_(std::make_unique<Parts>(files, threads, options)) {
   Router router;
   parts_->rooms.push_back(add_openai_routes(router, parts_->service));
+  parts_->rooms.push_back(add_studio_routes(router, parts_->service));
   if (options.http.files.empty()) options.http.files = studio_page();
   parts_->http =
       std::make_unique<HttpServer>(std::move(options.http), std::move(router), parts_->metrics);

@@ -1,0 +1,120 @@
+// State, and what all routes share.
+#include "apps/server/studio/studio.h"
+
+#include <algorithm>
+
+namespace headlight::server::studio {
+namespace {
+
+// Half of what is free now, within reason.
+TraceStore::Limits trace_limits(base::FileSystem& files) {
+  constexpr uint64_t kLeast = uint64_t{256} << 20;
+  constexpr uint64_t kMost = uint64_t{4} << 30;
+  return {.bytes = std::clamp(base::available_memory(files) / 2, kLeast, kMost)};
+}
+
+// The value of a letter of base 64; 64 where it is none.
+uint32_t letter_value(char letter) {
+  constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  return static_cast<uint32_t>(std::min(kLetters.find(letter), kLetters.size()));
+}
+
+}  // namespace
+
+Studio::Studio(Service& service, const TraceStore::Limits& limits)
+    : service_(service),
+      traces_(limits),
+      lessons_(service.threads),
+      jobs_(service.threads, service.files,
+            {.folder = service.work_folder.empty() ? "" : service.work_folder + "/jobs"},
+            {.name_of = [this](const std::string& id) { return service_.models.open(id)->name; },
+             .add = [this](const std::string& id,
+                           const std::string& folder) { return service_.models.add(id, folder); },
+             .remove = [this](const std::string& id) { service_.models.remove(id); }}),
+      workers_(Workers::Options()) {}
+
+recipes::LoadedModel Studio::own_copy(const ServedModel& served) {
+  return recipes::load_named_model(files(), served.name);
+}
+
+const heads::BehaviourResult& Studio::behaviour_of(const ServedModel& served) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<heads::BehaviourResult>& known = behaviours_[served.id];
+  if (known == nullptr) {
+    known = std::make_unique<heads::BehaviourResult>(recipes::model_behaviour(
+        threads(), served.model(), served.tokenizer ? &*served.tokenizer : nullptr));
+  }
+  return *known;
+}
+
+void StudioRouter::add(std::string method, std::string pattern, StudioHandler handler,
+                       RouteOptions options) const {
+  router.add(
+      std::move(method), std::move(pattern),
+      [state = studio, handler = std::move(handler)](const Request& request,
+                                                     std::shared_ptr<Reply> reply) {
+        state->workers().compute(std::move(reply),
+                                 [state, handler, request](const std::shared_ptr<Reply>& to) {
+                                   handler(*state, request, to);
+                                 });
+      },
+      std::move(options));
+}
+
+const narrate::Catalogue& asked_catalogue(QueryFields& query) {
+  const std::vector<std::string_view>& codes = narrate::languages();
+  return narrate::Catalogue::of(query.choice("lang", codes));
+}
+
+std::string safetensors_text(const std::vector<io::NamedTensor>& tensors,
+                             const io::Metadata& metadata) {
+  std::string text;
+  StringOutput output(text);
+  io::write_safetensors(output, "answer", tensors, metadata);
+  return text;
+}
+
+std::optional<std::string> bytes_of_letters(std::string_view letters) {
+  if (letters.size() % 4 != 0) return std::nullopt;
+  size_t length = letters.size();
+  while (length > 0 && letters.size() - length < 2 && letters[length - 1] == '=') --length;
+  std::string bytes;
+  uint32_t bits = 0;
+  int held = 0;
+  for (const char letter : letters.substr(0, length)) {
+    const uint32_t value = letter_value(letter);
+    if (value > 63) return std::nullopt;
+    bits = bits << 6 | value;
+    held += 6;
+    if (held < 8) continue;
+    held -= 8;
+    bytes += static_cast<char>(bits >> held & 255);
+  }
+  return bytes;
+}
+
+}  // namespace headlight::server::studio
+
+namespace headlight::server {
+
+RoomState add_studio_routes(Router& router, Service& service) {
+  const auto studio =
+      std::make_shared<studio::Studio>(service, studio::trace_limits(service.files));
+  const studio::StudioRouter routes{router, studio};
+  add_model_routes(routes);
+  add_trace_routes(routes);
+  add_predict_routes(routes);
+  add_job_routes(routes);
+  add_lesson_routes(routes);
+  add_export_routes(routes);
+  service.on_stop.push_back([weak = std::weak_ptr(studio)] {
+    const auto alive = weak.lock();
+    if (alive == nullptr) return;
+    alive->jobs().stop();
+    alive->workers().stop();
+  });
+  return studio;
+}
+
+}  // namespace headlight::server

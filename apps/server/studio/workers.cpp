@@ -1,0 +1,58 @@
+// A queue and its threads.
+#include "apps/server/studio/workers.h"
+
+namespace headlight::server::studio {
+
+Workers::Workers(const Options& options) : most_waiting_(options.waiting) {
+  for (int i = 0; i < options.threads; ++i) threads_.emplace_back([this] { serve(); });
+}
+
+Workers::~Workers() { stop(); }
+
+void Workers::compute(std::shared_ptr<Reply> reply,
+                      std::function<void(const std::shared_ptr<Reply>&)> work) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_stopping_) refuse_busy("the server stops");
+    if (orders_.size() >= most_waiting_) {
+      refuse_busy(std::to_string(orders_.size()) + " requests wait to be computed, at most " +
+                  std::to_string(most_waiting_) + " may");
+    }
+    orders_.push_back({std::move(reply), std::move(work)});
+  }
+  changed_.notify_one();
+}
+
+void Workers::serve() {
+  while (true) {
+    Order order;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return is_stopping_ || !orders_.empty(); });
+      if (is_stopping_) return;
+      order = std::move(orders_.front());
+      orders_.pop_front();
+    }
+    if (order.reply->is_gone()) continue;
+    try {
+      order.work(order.reply);
+    } catch (...) {
+      order.reply->send_exception(std::current_exception());
+    }
+  }
+}
+
+void Workers::stop() {
+  std::deque<Order> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+    dropped.swap(orders_);
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+}
+
+}  // namespace headlight::server::studio
