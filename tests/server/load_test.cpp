@@ -67,7 +67,9 @@ TEST(TenThousandConnections, leave_nothing_behind) {
   EXPECT_TRUE(comes_true([&] { return open_files() <= files; })) << open_files() << " " << files;
   EXPECT_EQ(threads(), threads_before);
   const bool is_sanitized = __asan_init != nullptr || __tsan_init != nullptr;
-  if (!is_sanitized) EXPECT_LT(resident_kilobytes() - memory, 16 * 1024);
+  if (!is_sanitized) {
+    EXPECT_LT(resident_kilobytes() - memory, 16 * 1024);
+  }
   EXPECT_EQ(ask(server.port(), get(server.port(), "/health")).status, 200);
 }
 
