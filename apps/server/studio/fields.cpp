@@ -93,6 +93,13 @@ std::string item(const std::string& field, size_t at) {
   return field + "[" + std::to_string(at) + "]";
 }
 
+// The value of a letter of base 64; 64 where it is none.
+uint32_t letter_value(char letter) {
+  constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  return static_cast<uint32_t>(std::min(kLetters.find(letter), kLetters.size()));
+}
+
 }  // namespace
 
 BodyFields BodyFields::parse(const std::string& body) {
@@ -319,6 +326,25 @@ void QueryFields::refuse_others() const {
   for (const auto& [name, value] : query_) {
     if (!read_.contains(name)) refuse_name(name, name, read_);
   }
+}
+
+std::optional<std::string> bytes_of_letters(std::string_view letters) {
+  if (letters.size() % 4 != 0) return std::nullopt;
+  size_t length = letters.size();
+  while (length > 0 && letters.size() - length < 2 && letters[length - 1] == '=') --length;
+  std::string bytes;
+  uint32_t bits = 0;
+  int held = 0;
+  for (const char letter : letters.substr(0, length)) {
+    const uint32_t value = letter_value(letter);
+    if (value > 63) return std::nullopt;
+    bits = bits << 6 | value;
+    held += 6;
+    if (held < 8) continue;
+    held -= 8;
+    bytes += static_cast<char>(bits >> held & 255);
+  }
+  return bytes;
 }
 
 }  // namespace headlight::server::studio

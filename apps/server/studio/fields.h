@@ -96,4 +96,7 @@ class QueryFields {
   std::set<std::string, std::less<>> read_;
 };
 
+// The bytes that letters of base 64 stand for; nothing when they are none.
+std::optional<std::string> bytes_of_letters(std::string_view letters);
+
 }  // namespace headlight::server::studio

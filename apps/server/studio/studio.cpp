@@ -13,13 +13,6 @@ TraceStore::Limits trace_limits(base::FileSystem& files) {
   return {.bytes = std::clamp(base::available_memory(files) / 2, kLeast, kMost)};
 }
 
-// The value of a letter of base 64; 64 where it is none.
-uint32_t letter_value(char letter) {
-  constexpr std::string_view kLetters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  return static_cast<uint32_t>(std::min(kLetters.find(letter), kLetters.size()));
-}
-
 }  // namespace
 
 Studio::Studio(Service& service, const TraceStore::Limits& limits)
@@ -73,25 +66,6 @@ std::string safetensors_text(const std::vector<io::NamedTensor>& tensors,
   StringOutput output(text);
   io::write_safetensors(output, "answer", tensors, metadata);
   return text;
-}
-
-std::optional<std::string> bytes_of_letters(std::string_view letters) {
-  if (letters.size() % 4 != 0) return std::nullopt;
-  size_t length = letters.size();
-  while (length > 0 && letters.size() - length < 2 && letters[length - 1] == '=') --length;
-  std::string bytes;
-  uint32_t bits = 0;
-  int held = 0;
-  for (const char letter : letters.substr(0, length)) {
-    const uint32_t value = letter_value(letter);
-    if (value > 63) return std::nullopt;
-    bits = bits << 6 | value;
-    held += 6;
-    if (held < 8) continue;
-    held -= 8;
-    bytes += static_cast<char>(bits >> held & 255);
-  }
-  return bytes;
 }
 
 }  // namespace headlight::server::studio

@@ -98,7 +98,4 @@ class StringOutput : public base::Output {
 std::string safetensors_text(const std::vector<io::NamedTensor>& tensors,
                              const io::Metadata& metadata);
 
-// The bytes that letters of base 64 stand for; nothing when they are none.
-std::optional<std::string> bytes_of_letters(std::string_view letters);
-
 }  // namespace headlight::server::studio
