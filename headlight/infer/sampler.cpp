@@ -58,26 +58,42 @@ float highest(std::span<const float> logits) {
   return result;
 }
 
-std::vector<Scored> penalized(std::span<const float> logits, std::span<const int64_t> history,
-                              float penalty) {
-  std::vector<Scored> all(logits.size());
-  for (size_t i = 0; i < all.size(); ++i) all[i] = {logits[i], 0, static_cast<int32_t>(i)};
-  if (penalty == 1) return all;
+std::vector<float> penalized(std::span<const float> logits, std::span<const int64_t> history,
+                             float penalty) {
+  std::vector<float> all(logits.begin(), logits.end());
   // However often an id is there, it is penalised once; each time starts from its own logit.
   for (const int64_t id : history) {
     const float logit = logits[static_cast<size_t>(id)];
-    all[static_cast<size_t>(id)].logit = logit > 0 ? logit / penalty : logit * penalty;
+    all[static_cast<size_t>(id)] = logit > 0 ? logit / penalty : logit * penalty;
   }
   return all;
 }
 
-void keep_top_k(std::vector<Scored>& scored, int64_t top_k) {
-  if (top_k == 0 || top_k >= static_cast<int64_t>(scored.size())) return;
-  std::vector<float> logits(scored.size());
-  std::ranges::transform(scored, logits.begin(), &Scored::logit);
-  const auto last_kept = logits.begin() + (top_k - 1);
-  std::nth_element(logits.begin(), last_kept, logits.end(), std::greater<>());
-  std::erase_if(scored, [&](const Scored& entry) { return entry.logit < *last_kept; });
+// The `count`-th highest logit: of a heap of the highest, with the lowest of them on top, at which
+// most others only look.
+float high_logit(std::span<const float> logits, int64_t count) {
+  std::vector<float> heap(logits.begin(), logits.begin() + count);
+  std::ranges::make_heap(heap, std::greater<>());
+  for (const float logit : logits.subspan(heap.size())) {
+    if (logit <= heap.front()) continue;
+    std::ranges::pop_heap(heap, std::greater<>());
+    heap.back() = logit;
+    std::ranges::push_heap(heap, std::greater<>());
+  }
+  return heap.front();
+}
+
+// By id. What top-k leaves out is never written down.
+std::vector<Scored> kept_by_top_k(std::span<const float> logits, int64_t top_k) {
+  const bool keeps_all = top_k == 0 || top_k >= static_cast<int64_t>(logits.size());
+  const float lowest =
+      keeps_all ? -std::numeric_limits<float>::infinity() : high_logit(logits, top_k);
+  std::vector<Scored> scored;
+  if (keeps_all) scored.reserve(logits.size());
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if (logits[i] >= lowest) scored.push_back({logits[i], 0, static_cast<int32_t>(i)});
+  }
+  return scored;
 }
 
 double total_weight(const std::vector<Scored>& scored) {
@@ -109,13 +125,18 @@ template <class Tell>
 std::vector<Scored> kept(std::span<const float> logits, std::span<const int64_t> history,
                          const SamplingOptions& options, const Tell& tell) {
   highest(logits);
-  std::vector<Scored> scored = penalized(logits, history, options.repetition_penalty);
-  const Scored best = *std::ranges::min_element(scored, is_likelier);
-  if (options.temperature == 0) return {{best.logit, 1, best.id}};
-  keep_top_k(scored, options.top_k);
+  std::vector<float> changed;
+  if (options.repetition_penalty != 1) {
+    changed = penalized(logits, history, options.repetition_penalty);
+    logits = changed;
+  }
+  const auto best = std::ranges::max_element(logits);
+  const auto best_id = static_cast<int32_t>(best - logits.begin());
+  if (options.temperature == 0) return {{*best, 1, best_id}};
+  std::vector<Scored> scored = kept_by_top_k(logits, options.top_k);
   tell(Sampler::Stages::kTopK, scored);
   for (Scored& entry : scored) {
-    const float below = entry.logit - best.logit;
+    const float below = entry.logit - *best;
     entry.weight = below == 0 ? 1 : std::exp(below / options.temperature);
   }
   keep_top_p(scored, options.top_p);
@@ -185,10 +206,8 @@ Sampler::Stages Sampler::stages(std::span<const float> logits,
   const auto size = static_cast<int64_t>(logits.size());
   Stages stages{.top_k = size, .top_p = size, .min_p = size};
   const float divisor = options_.temperature == 0 ? 1 : options_.temperature;
-  for (const Scored& entry : penalized(logits, history, options_.repetition_penalty)) {
-    stages.penalized.push_back(entry.logit);
-    stages.tempered.push_back(entry.logit / divisor);
-  }
+  stages.penalized = penalized(logits, history, options_.repetition_penalty);
+  for (const float logit : stages.penalized) stages.tempered.push_back(logit / divisor);
   constexpr uint8_t kAll = Stages::kTopK | Stages::kTopP | Stages::kMinP;
   stages.kept.assign(logits.size(), options_.temperature == 0 ? kAll : 0);
   const auto tell = [&](uint8_t stage, const std::vector<Scored>& left) {

@@ -104,6 +104,24 @@ TEST(Sampler, keeps_equals_of_the_kth) {
   EXPECT_EQ(kept(kLogits, {.temperature = 1, .top_k = 100}).size(), 6U);
 }
 
+TEST(Sampler, keeps_the_k_highest_of_many_with_their_equals) {
+  const base::Random random(4);
+  std::vector<float> logits(2000);
+  for (size_t i = 0; i < logits.size(); ++i) {
+    logits[i] = static_cast<float>(random.below(i, 500)) / 100;  // many equals
+  }
+  std::vector<float> sorted = logits;
+  std::ranges::sort(sorted, std::greater<>());
+  for (const int64_t top_k : {1, 2, 50, 777, 1999, 2000}) {
+    const float lowest = sorted[static_cast<size_t>(top_k) - 1];
+    std::set<int64_t> expected;
+    for (size_t i = 0; i < logits.size(); ++i) {
+      if (logits[i] >= lowest) expected.insert(static_cast<int64_t>(i));
+    }
+    EXPECT_EQ(ids_of(kept(logits, {.temperature = 1, .top_k = top_k})), expected) << top_k;
+  }
+}
+
 TEST(Sampler, keeps_the_fewest_ids_that_make_top_p) {
   const std::vector<float> logits = {std::log(0.5F), std::log(0.3F), std::log(0.15F),
                                      std::log(0.05F)};
