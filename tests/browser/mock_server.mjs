@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
+import { compared, predicted } from "./mock_words.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const program = process.env.HEADLIGHT_PROGRAM ?? `${root}build/release/apps/cli/headlight`;
@@ -16,7 +17,7 @@ const documentOf = (page) => {
 const types = { "/": ["studio.html", "text/html"], "/studio.js": ["studio.js", "text/javascript"], "/studio.css": ["studio.css", "text/css"], "/icon.svg": ["icon.svg", "image/svg+xml"] };
 const traces = new Map();
 let made_traces = 0;
-const models = ["worked", "numbers", "stories"];
+const models = ["worked", "numbers", "stories", "masks"];
 
 function textsOf(language) {
   const texts = {};
@@ -73,6 +74,13 @@ function pooled({ shape, values }, rows, cols, most) {
 }
 const range = (written) => written?.split(":").map(Number);
 
+function readDump(bytes) {
+  const length = Number(bytes.readBigUInt64LE(0));
+  const header = JSON.parse(bytes.subarray(8, 8 + length));
+  return new Map(Object.entries(header).filter(([name]) => name !== "__metadata__").map(([name, { shape, data_offsets: [begin, end] }]) =>
+    [name, { shape, values: new Float32Array(Uint8Array.from(bytes.subarray(8 + length + begin, 8 + length + end)).buffer) }]));
+}
+
 function headsOf(one, size) {
   const heads = [];
   const places = [];
@@ -94,8 +102,9 @@ function headsOf(one, size) {
 function answer(method, url, body) {
   const query = Object.fromEntries(url.searchParams);
   if (url.pathname === "/api/models") {
-    return { version: "mock", models: models.map((id) => ({ id, source: "embedded", type: "", purpose: null, can: { translates: ["worked", "numbers"].includes(id), continues_prompt: !["worked", "numbers"].includes(id) }, loaded: true,
-      example: { numbers: "forty-two", stories: "Anna has two" }[id] ?? null })),
+    return { version: "mock", models: models.map((id) => ({ id, source: "embedded", type: "", purpose: null, can: { predicts: true, embeds: false, fills_masks: id === "masks", translates: ["worked", "numbers"].includes(id), continues_prompt: !["worked", "numbers", "masks"].includes(id) }, tokenizer: { mask: id === "masks" ? "[MASK]" : null },
+      reference: id === "numbers" ? { file: "reference.safetensors", compared: 40, largest_difference: 3e-6, relative: 2e-7 } : null,
+      example: { numbers: "forty-two", stories: "Anna has two", masks: "Anna [MASK] two [MASK]" }[id] ?? null })),
     worked: { sentences: [{ source: "When you play the game of thrones", target: "you win or you die" }], width: 6, heads: 2, head_width: 4, layers: 1, seed: 1 }, limits: {} };
   }
   if (url.pathname === "/api/texts") return { language: query.lang ?? "en", languages: [["en", "English"], ["tr", "Türkçe"], ["az", "Azərbaycanca"], ["ko", "한국어"]].map(([code, name]) => ({ code, name })), texts: textsOf(query.lang ?? "en") };
@@ -103,15 +112,18 @@ function answer(method, url, body) {
   const lesson = /^\/api\/lessons\/([\w-]+)$/.exec(url.pathname);
   if (lesson) return { ...documentOf(run(["lesson", lesson[1], "--format", "html"])), texts: undefined };
   if (url.pathname === "/api/trace" && method === "POST") {
-    const words = ["explain", ...(body.model && body.model !== "worked" ? [body.model] : []), "--text", body.text, ...(body.target ? ["--target", body.target] : []), ...(body.train ? ["--train"] : []), "--format", "html"];
+    const words = ["explain", ...(body.model && body.model !== "worked" ? [body.model === "masks" ? "stories" : body.model] : []), "--text", body.model === "masks" ? "Anna has two" : body.text, ...(body.target ? ["--target", body.target] : []), ...(body.train ? ["--train"] : []), "--format", "html"];
     const made = documentOf(run(words));
     const id = String(++made_traces);
     traces.set(id, { made, words });
     return { ...made, id, texts: undefined, runs: made.runs.map((one) => ({ ...one, values: undefined, backward: one.backward && { ...one.backward, error: undefined, gradient_values: undefined } })) };
   }
-  if (url.pathname === "/api/predict") {
-    const word = (id, token, logit, probability) => ({ id, token, logit, probability });
-    return { tokens: [{ best: [word(1, "one", 2, 0.6), word(2, "two", 1.5, 0.4)], with_all_heads: [word(1, "one", 3, 0.8), word(2, "two", 1, 0.2)] }] };
+  if (url.pathname === "/api/predict") return predicted(body, models);
+  if (url.pathname === "/api/compare") {
+    const runOf = (id, at) => { const made = traces.get(id)?.made; if (!made) throw Object.assign(new Error(`no trace ${id}`), { status: 404 }); return made.runs[at ?? made.runs.length - 1]; };
+    const valuesIn = (one) => new Map(one.tensors.filter((tensor) => !tensor.variant && tensor.axes.length < 5).map((tensor) => [tensor.name, { ...tensor, ...tensorOf(one, tensor.name) }]));
+    if (Buffer.isBuffer(body)) return compared(valuesIn(runOf(query.a, query.run)), readDump(body), Number(query.tolerance ?? 0));
+    return compared(valuesIn(runOf(body.a, body.a_run)), valuesIn(runOf(body.b, body.b_run)), body.tolerance ?? 0);
   }
   const gone = /^\/api\/trace\/(\w+)$/.exec(url.pathname);
   if (gone && method === "DELETE") return void traces.delete(gone[1]);
@@ -144,6 +156,20 @@ function answer(method, url, body) {
   return safetensors(tensors, { tiles: JSON.stringify(tiles) });
 }
 
+// Word by word, until the client goes.
+async function streamed(response, { tokens, ids, text, log_probability, stopped, ...start }) {
+  const send = (event, told) => response.write(`event: ${event}\ndata: ${JSON.stringify(told)}\n\n`);
+  response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8" });
+  send("start", start);
+  for (const token of tokens) {
+    await new Promise((done) => setTimeout(done, 15));
+    if (response.destroyed) return;
+    send("token", token);
+  }
+  send("done", { ids, text, log_probability, stopped });
+  response.end();
+}
+
 export function startMock(port = 0) {
   const server = createServer(async (request, response) => {
     const url = new URL(request.url, "http://localhost");
@@ -155,7 +181,10 @@ export function startMock(port = 0) {
     const parts = [];
     for await (const part of request) parts.push(part);
     try {
-      const told = answer(request.method, url, parts.length > 0 ? JSON.parse(Buffer.concat(parts).toString()) : undefined);
+      const bytes = Buffer.concat(parts);
+      const body = parts.length === 0 ? undefined : request.headers["content-type"] === "application/octet-stream" ? bytes : JSON.parse(bytes.toString());
+      const told = answer(request.method, url, body);
+      if (url.pathname === "/api/predict" && body.stream) return streamed(response, told);
       if (told === undefined) return response.writeHead(204).end();
       response.writeHead(200, { "Content-Type": Buffer.isBuffer(told) ? "application/octet-stream" : "application/json" });
       response.end(Buffer.isBuffer(told) ? told : JSON.stringify(told));

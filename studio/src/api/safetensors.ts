@@ -15,7 +15,17 @@ export function readSafetensors(bytes: ArrayBuffer): { tensors: Map<string, Stor
 
 function numbersAs(type: string, bytes: ArrayBuffer): Float32Array | Float64Array {
   if (type === "F32") return new Float32Array(bytes);
+  if (type === "F64") return new Float64Array(bytes);
+  if (type === "BF16") return new Float32Array(Uint32Array.from(new Uint16Array(bytes), (half) => half << 16).buffer);
+  if (type === "F16") return Float32Array.from(new Uint16Array(bytes), halfOf);
+  if (type === "I32") return Float64Array.from(new Int32Array(bytes));
   if (type === "I64") return Float64Array.from(new BigInt64Array(bytes), Number);
   if (type === "BOOL") return Float64Array.from(new Uint8Array(bytes));
   throw new Error(`safetensors: ${type} is not known here`);
+}
+// IEEE 754 binary16.
+function halfOf(bits: number): number {
+  const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (exponent === 0 ? fraction * 2 ** -24 : (1024 + fraction) * 2 ** (exponent - 25));
 }

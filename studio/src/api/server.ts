@@ -13,7 +13,8 @@ function addressOf(path: string, query: Query = {}): string {
 }
 
 async function send(method: string, address: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
-  const answer = await fetch(address, { method, signal, ...(body === undefined ? {} : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }) });
+  const written = body === undefined ? {} : body instanceof Blob ? { headers: { "Content-Type": "application/octet-stream" }, body } : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const answer = await fetch(address, { method, signal, ...written });
   if (answer.ok) return answer;
   const told = await answer.json().catch(() => undefined);
   throw new ApiError(told?.error?.message ?? `${answer.status} ${answer.statusText}`, answer.status, told?.error?.param);
@@ -59,6 +60,13 @@ export class Server implements Source {
     const [height = 1, width = 1] = max.shape.slice(-2);
     return { rows: part?.rows ?? rows ?? [0, height], columns: part?.cols ?? columns ?? [0, width], rowStep: part?.row_step ?? 1, columnStep: part?.col_step ?? 1,
       height, width, max: max.values as Float32Array, mean: (tensors.get(`${full}:mean`) ?? max).values as Float32Array };
+  }
+
+  async numbers(trace: string, run: number, name: string, rows?: [number, number], columns?: [number, number]) {
+    const answer = await send("GET", addressOf(`/api/trace/${trace}/tensors`, { names: name, run, rows: rows?.join(":"), cols: columns?.join(":") }));
+    const found = readSafetensors(await answer.arrayBuffer()).tensors.get(name);
+    if (!found) throw new ApiError(`${name} is not in the answer`, 500);
+    return found;
   }
 
   async cell(cell: string): Promise<CellAnswer> { return (await this.ofTrace("/cell", { cell, run: state.run })).json(); }

@@ -14,6 +14,8 @@ export interface ModelInfo {
   context_length?: number;
   attentions?: { name: string; heads: number }[];
   folder?: string;
+  tokenizer?: { mask: string | null } | null;
+  reference?: { file: string; compared: number; largest_difference: number; relative: number } | null;  // numbers that came with the model, and how near the engine is to them
 }
 export interface ModelsAnswer {
   version: string;
@@ -80,7 +82,9 @@ export interface Source {
   trace(request: TraceRequest, signal?: AbortSignal): Promise<PageDocument>;
   lessons(language: string): Promise<Lesson[]>;
   lesson(name: string): Promise<PageDocument>;
-  // Any other route, for the views that are about one: get("/api/jobs"), post("/api/predict", {...}); and its events, until it ends or is aborted.
+  // A tensor of any trace that the server holds, or a part of its last two axes.
+  numbers(trace: string, run: number, name: string, rows?: [number, number], columns?: [number, number]): Promise<{ shape: number[]; values: Float32Array | Float64Array }>;
+  // Any other route, for the views that are about one: get("/api/jobs"), post("/api/predict", {...}); and its events, until it ends or is aborted. A Blob is sent as it is.
   ask<T>(method: "GET" | "POST" | "DELETE", path: string, body?: unknown, signal?: AbortSignal): Promise<T>;
   stream(method: "GET" | "POST", path: string, body: unknown, take: (event: ServerEvent) => void, signal?: AbortSignal): Promise<void>;
 }

@@ -1,5 +1,7 @@
 // All panels of the studio, in the order of their tabs.
+import { compareView } from "./compare/compare";
+import { nextWord } from "./next_word/next_word";
 import { runPanels } from "./panels";
 import type { View } from "./view";
 
-export const panels: View[] = [...runPanels];
+export const panels: View[] = [...runPanels, nextWord, compareView];
