@@ -2,25 +2,27 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { startMock } from "./mock_server.mjs";
-import { missing, openPage, root, startBrowser } from "./studio.mjs";
+import { missing, openPage, root, startBrowser, startServer } from "./studio.mjs";
 
 const folder = `${root}tests/golden/studio`;
 const skip = missing() ?? (existsSync(folder) ? false : "tests/golden/studio is not there");
 const golden = (name) => JSON.parse(readFileSync(`${folder}/${name}.json`, "utf8"));
-let files, browser;
-before(async () => { if (!skip) [files, browser] = await Promise.all([startMock(), startBrowser()]); });
-after(async () => { await browser?.close(); files?.close(); });
+let server, browser;
+before(async () => { if (!skip) [server, browser] = await Promise.all([startServer(), startBrowser()]); });
+after(async () => { await browser?.close(); await server?.close(); });
 
 test("answers of the server's tests are what the page shows", { skip }, async () => {
-  const { page, close } = await openPage(browser, `${files.address}/icon.svg`);
+  const { page, close } = await openPage(browser, `${server.address}/icon.svg`);
   const answers = [[/\/api\/models$/, "models"], [/\/api\/trace$/, "trace"], [/\/cell\?/, "cell"], [/\/edges\?/, "edges"], [/\/heads\?/, "heads"], [/\/api\/predict$/, "predict"], [/\/api\/lessons\?/, "lessons"]];
   for (const [pattern, name] of answers) await page.route(pattern, (route) => route.fulfill({ json: golden(name) }));
-  await page.route(/\/tensors\?/, (route) => route.fulfill({ status: 400, json: golden("error") }));
   const errors = [];
   page.on("pageerror", (error) => errors.push(error.stack));
   const [trace, heads, edges, cell] = ["trace", "heads", "edges", "cell"].map(golden);
-  await page.goto(`${files.address}/#panel=walk&model=worked&text=${encodeURIComponent(trace.source)}`);
+  // Its numbers come from the same trace here.
+  const asked = await fetch(`${server.address}/api/trace`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ text: trace.source }) });
+  const own = (await asked.json()).id;
+  await page.route(/\/tensors\?/, (route) => route.continue({ url: route.request().url().replace(trace.id, own) }));
+  await page.goto(`${server.address}/#panel=walk&model=worked&text=${encodeURIComponent(trace.source)}`);
   await page.waitForSelector(".card[data-step]");
   assert.equal(await page.locator(".card[data-step]").count(), trace.steps.length);
   assert.deepEqual(await page.evaluate(() => headlight.run().tensors.map((one) => one.name)), trace.runs.at(-1).tensors.map((one) => one.name));

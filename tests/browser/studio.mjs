@@ -4,7 +4,6 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
-import { startMock } from "./mock_server.mjs";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 export const program = process.env.HEADLIGHT_PROGRAM ?? `${root}build/release/apps/cli/headlight`;
@@ -19,25 +18,19 @@ export function missing() {
 }
 export function engine(...words) { return execFileSync(program, words, { maxBuffer: 2 ** 30, stdio: ["ignore", "pipe", "pipe"] }).toString(); }
 
-// The program's own server, where it answers the studio; else a stand-in.
-export async function startServer(models = []) {
-  if (process.env.HEADLIGHT_SERVER === "mock" || !engine("--help").includes("serve")) return startMock();
-  const own = await startOwn(models);
-  if ((await fetch(`${own.address}/api/models`)).ok) return own;
-  await own.close();
-  return startMock();
-}
-async function startOwn(models) {
+// `headlight serve` on a free port, with its jobs in a folder of its own; what it wrote is in `said()`.
+export async function startServer(models = [], options = []) {
   const work = mkdtempSync(`${tmpdir()}/studio-`);
-  const child = spawn(program, ["serve", ...models, "--port", "0", "--work", work], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(program, ["serve", ...models, "--port", "0", "--work", work, ...options], { stdio: ["ignore", "pipe", "pipe"] });
+  const ended = new Promise((done) => child.on("exit", done));
+  let said = "";
   const address = await new Promise((done, fail) => {
-    let said = "";
-    const read = (part) => { said += part; const found = /http:\/\/127\.0\.0\.1:\d+/.exec(said); if (found) done(found[0]); };
+    const read = (part) => { said += part; const found = /http:\/\/[\d.]+:\d+/.exec(said); if (found) done(found[0]); };
     child.stdout.on("data", read);
     child.stderr.on("data", read);
     child.on("exit", () => fail(new Error(said)));
   });
-  return { address, async close() { const ended = new Promise((done) => child.on("exit", done)); child.kill("SIGTERM"); await ended; rmSync(work, { recursive: true, force: true }); } };
+  return { address, work, pid: child.pid, said: () => said, async close() { child.kill("SIGTERM"); await ended; rmSync(work, { recursive: true, force: true }); } };
 }
 
 export async function startBrowser() { return require("playwright-core").chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] }); }
@@ -46,8 +39,8 @@ export const laptop = { width: 1280, height: 800 };
 export const larger = { width: 1440, height: 900 };
 export const phone = { width: 390, height: 844 };
 
-// A page at `address`, and what went wrong in it: errors on the console, requests to other hosts.
-export async function openPage(browser, address, { viewport = laptop, colorScheme = "light", locale = "en-US" } = {}) {
+// A page at `address`, and what went wrong in it: errors on the console, requests to other hosts. `prepare` gets the page before it goes there.
+export async function openPage(browser, address, { viewport = laptop, colorScheme = "light", locale = "en-US", prepare } = {}) {
   const context = await browser.newContext({ viewport, colorScheme, locale, reducedMotion: "reduce" });
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
@@ -55,6 +48,7 @@ export async function openPage(browser, address, { viewport = laptop, colorSchem
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrong.push(`console: ${message.text()}`); });
   page.on("pageerror", (error) => wrong.push(`error: ${error.stack}`));
   page.on("request", (request) => { if (!request.url().startsWith(new URL(address).origin) && !/^(data|blob):/.test(request.url())) wrong.push(`request: ${request.url()}`); });
+  await prepare?.(page);
   await page.goto(address);
   return { page, wrong, close: () => context.close() };
 }
