@@ -191,16 +191,9 @@ void run_serve(Session& session) {
 
 // The usual port where it is free.
 std::unique_ptr<server::Application> first_application(const std::string& cache,
-                                                       std::string_view page,
                                                        base::FileSystem& files,
                                                        base::ThreadPool& threads) {
   server::ApplicationOptions options{.work_folder = free_work_folder(cache)};
-  // What the first minute told; all of the page is in its file.
-  options.http.files = {{.path = "/",
-                         .content_type = "text/html; charset=utf-8",
-                         .bytes = page,
-                         .policy = "default-src 'none'; script-src 'unsafe-inline'; style-src "
-                                   "'unsafe-inline'; img-src data: blob:"}};
   options.http.port = kPort;
   try {
     return std::make_unique<server::Application>(files, threads, options);
@@ -216,8 +209,7 @@ std::unique_ptr<server::Application> first_application(const std::string& cache,
 void serve_after_first_minute(Session& session, const std::string& cache) {
   recipes::FilesWithEmbedded files;
   base::ThreadPool threads(session.threads);
-  const std::string page = base::read_all(*base::open_input(files, cache + "/walk.html"), 1 << 30);
-  const auto application = first_application(cache, page, files, threads);
+  const auto application = first_application(cache, files, threads);
   const int64_t width = style_of_output().width;
   const auto say = [&](std::string_view key, const std::vector<narrate::Placeholder>& values) {
     session.output.write(narrate::wrapped(command_text(session, key, values), width));

@@ -40,6 +40,7 @@ export const larger = { width: 1440, height: 900 };
 export const phone = { width: 390, height: 844 };
 
 // A page at `address`, and what went wrong in it: errors on the console, requests to other hosts. `prepare` gets the page before it goes there.
+// HEADLIGHT_PAGE=studio/dist: the page of that folder instead of the one in the program.
 export async function openPage(browser, address, { viewport = laptop, colorScheme = "light", locale = "en-US", prepare } = {}) {
   const context = await browser.newContext({ viewport, colorScheme, locale, reducedMotion: "reduce" });
   const page = await context.newPage();
@@ -48,6 +49,7 @@ export async function openPage(browser, address, { viewport = laptop, colorSchem
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrong.push(`console: ${message.text()}`); });
   page.on("pageerror", (error) => wrong.push(`error: ${error.stack}`));
   page.on("request", (request) => { if (!request.url().startsWith(new URL(address).origin) && !/^(data|blob):/.test(request.url())) wrong.push(`request: ${request.url()}`); });
+  if (process.env.HEADLIGHT_PAGE) await page.route(/\/(studio\.(js|css))?$/, (route) => route.fulfill({ path: `${process.env.HEADLIGHT_PAGE}/${new URL(route.request().url()).pathname.slice(1) || "studio.html"}` }));
   await prepare?.(page);
   await page.goto(address);
   return { page, wrong, close: () => context.close() };

@@ -186,6 +186,8 @@ TEST_F(ServeAfterTheFirstMinute, tells_its_address_at_a_terminal) {
   const size_t at = terminal.bytes().find("http://127.0.0.1:") + 17;
   const int port = std::atoi(terminal.bytes().c_str() + at);
   EXPECT_TRUE(http_answer(port, "/health").starts_with("HTTP/1.1 200"));
+  EXPECT_NE(http_answer(port, "/").find("studio.js"), std::string::npos);
+  EXPECT_TRUE(http_answer(port, "/api/models").starts_with("HTTP/1.1 200"));
   EXPECT_EQ(terminal.bytes().find("ssh -L"), std::string::npos);
   terminal.type("\x03");
   EXPECT_EQ(terminal.finish(), 130);

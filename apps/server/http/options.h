@@ -32,8 +32,6 @@ struct StaticFile {
   std::string content_type;          // "text/html; charset=utf-8"
   std::string_view bytes = {};       // as it is
   std::string_view gzip_bytes = {};  // the same compressed, for clients that take it; may be empty
-  // Content-Security-Policy; empty: everything from this server alone, nothing inline but styles.
-  std::string policy = {};
 };
 
 struct ServerOptions {

@@ -39,8 +39,7 @@ void send_file(const ServedFile& served, const Request& request, Reply& reply) {
                           (file.bytes.empty() || takes_gzip(header_of(request, "accept-encoding")));
   const std::string& tag = compressed ? served.gzip_tag : served.tag;
   Response response{.content_type = file.content_type,
-                    .headers = {{"content-security-policy",
-                                 file.policy.empty() ? std::string(kPolicy) : file.policy},
+                    .headers = {{"content-security-policy", std::string(kPolicy)},
                                 {"referrer-policy", "no-referrer"},
                                 {"cache-control", "no-cache"},
                                 {"vary", "accept-encoding"},
