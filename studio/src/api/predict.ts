@@ -2,7 +2,7 @@
 
 export interface PredictRequest {
   model?: string; trace?: string; run?: number;
-  prompt?: string; source?: string; ids?: number[]; append_ids?: number[]; special?: boolean; at?: number;
+  prompt?: string; source?: string; ids?: number[]; source_ids?: number[]; append_ids?: number[]; special?: boolean; at?: number;
   max_new_tokens?: number; temperature?: number; top_k?: number; top_p?: number; seed?: number;
   best?: number; stages?: boolean; heads_off?: string[]; lens?: boolean; attention?: string[]; stream?: boolean;
 }

@@ -12,6 +12,7 @@ export interface ModelInfo {
   parameters?: number;
   width?: number;
   context_length?: number;
+  vocab_size?: number;
   attentions?: { name: string; heads: number }[];
   folder?: string;
   tokenizer?: { mask: string | null } | null;
@@ -26,7 +27,7 @@ export interface ModelsAnswer {
 export interface TextsAnswer { language: string; languages: { code: string; name: string }[]; texts: Record<string, string> }
 
 export interface TraceRequest {
-  model?: string; text?: string; target?: string; train?: boolean; continue?: number; backward?: boolean; seed?: number; heads?: number; width?: number; layer_count?: number;
+  model?: string; text?: string; ids?: number[]; target?: string; train?: boolean; continue?: number; backward?: boolean; seed?: number; heads?: number; width?: number; layer_count?: number;
   sentences?: { source: string; target: string }[]; variants?: string[]; scale?: string; norm?: string; special?: boolean;
 }
 

@@ -1,5 +1,5 @@
 // The bar with the model and the sentence: edit it, and it is run again.
-import { button, element, fill } from "../draw/element";
+import { button, element, fill, setAttribute } from "../draw/element";
 import { state } from "../state/state";
 import { text } from "../texts/words";
 import { choosePanel, redraw, remember } from "./page";
@@ -20,6 +20,7 @@ export function sentenceBar(): HTMLElement {
     models.value = state.model;
     if (document.activeElement !== sentence) sentence.value = state.text;
     if (document.activeElement !== target) target.value = state.target;
+    setAttribute(sentence, "placeholder", modelInfo()?.tokenizer === null ? text("studio.ids_needed") : "");
     target.hidden = !modelInfo()?.can?.translates;
     training.hidden = state.model !== "worked";
     trained.checked = state.train;

@@ -1,5 +1,6 @@
 // What is open at the server: the model, the sentence, and the trace of it.
 import { ApiError, source, type ModelInfo, type ModelsAnswer } from "../api/source";
+import { asRead, exampleFor } from "../api/sentence";
 import { state } from "../state/state";
 import { addTexts, languageNames } from "../texts/words";
 import { openDocument } from "../trace/document";
@@ -43,8 +44,8 @@ export async function openTrace(): Promise<boolean> {
   try {
     const model = modelInfo();
     const isWorked = state.model === "worked";
-    const text = state.text || (isWorked ? known.worked.sentences[0]?.source : model?.example) || "";
-    const document = await source.trace({ model: state.model, text, ...(state.target !== "" && { target: state.target }), ...(isWorked && state.train && { train: true }) }, own.signal);
+    const text = state.text || exampleFor(model, known);
+    const document = await source.trace({ model: state.model, ...asRead(model, text), ...(state.target !== "" && { target: state.target }), ...(isWorked && state.train && { train: true }) }, own.signal);
     state.text = text;
     openDocument({ ...document, texts: {} });
     await loadSmallRun();

@@ -1,4 +1,5 @@
 // Where a head pushes the next word: the likeliest words with it and without it.
+import { asQuestion } from "../api/sentence";
 import { source } from "../api/source";
 import { element, type Child } from "../draw/element";
 import { waitingFor } from "../draw/waiting";
@@ -17,8 +18,7 @@ export function headEffect(head: string): Child {
   let told: Prediction;
   return element("div", { class: "group head-effect", "data-head": head }, element("h3", {}, text("studio.microscope.pushes")), element("p", { class: "note" }, text("studio.microscope.pushes_text")),
     waitingFor(async () => {
-      const words = can.translates ? { source: data.source } : { prompt: data.source };
-      told = await source.ask<Prediction>("POST", "/api/predict", { trace: data.id, run: state.run, ...words, heads_off: [head], best: 6 });
+      told = await source.ask<Prediction>("POST", "/api/predict", { trace: data.id, run: state.run, ...asQuestion(modelInfo(), data.source), heads_off: [head], best: 6 });
     }, () => bars(told), 6));
 }
 

@@ -1,6 +1,7 @@
 // The two runs that stand beside each other, and what the server finds between them.
 import type { CompareAnswer } from "../../api/compare";
 import { readSafetensors, type StoredTensor } from "../../api/safetensors";
+import { asRead } from "../../api/sentence";
 import { source, type TraceRequest } from "../../api/source";
 import { known, modelInfo } from "../../page/session";
 import type { Words } from "../../draw/element";
@@ -38,7 +39,7 @@ const traced = new Map<string, Promise<Side>>();  // the last ones that were ask
 function requestOf(model: string, sentence: string): TraceRequest {
   const can = modelInfo(model)?.can;
   const target = state.target || (can?.translates && model !== "worked" ? run().continuation : "");
-  return { model, text: sentence, ...(target !== "" && can?.translates ? { target } : can?.continues_prompt ? { continue: 0 } : {}), ...(model === "worked" && state.train && { train: true }), backward: false };
+  return { model, ...asRead(modelInfo(model), sentence), ...(target !== "" && can?.translates ? { target } : can?.continues_prompt ? { continue: 0 } : {}), ...(model === "worked" && state.train && { train: true }), backward: false };
 }
 function sideOf(model: string, sentence: string, title: string, signal: AbortSignal): Promise<Side> {
   const request = requestOf(model, sentence);

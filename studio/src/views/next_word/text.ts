@@ -1,6 +1,7 @@
 // The text that is being written: each word coloured by its probability, its alternatives under the pointer and at the focus.
 import type { PredictedWord } from "../../api/predict";
 import { button, element, fill, told, type Child } from "../../draw/element";
+import { modelInfo } from "../../page/session";
 import { text } from "../../texts/words";
 import { visible } from "../../trace/run";
 import { readable, share } from "./parts";
@@ -32,10 +33,11 @@ export class WrittenText {
   draw(): void {
     const { start, tokens } = this.writing;
     const isMask = kindOfModel() === "mask";
+    this.element.classList.toggle("ids", modelInfo()?.tokenizer === null);  // which would run into each other
     const prompt = JSON.stringify([start?.source_tokens, start?.prompt_tokens, isMask && start?.masked_at, isMask && chosen.forks]);
     if (prompt !== this.prompt) {
       this.prompt = prompt;
-      fill(this.before, isMask ? this.masked() : [start && start.source_tokens.length > 0 && [element("span", { class: "read" }, start.source_tokens.map(readToken)), " → "], start?.prompt_tokens.map(readToken)]);
+      fill(this.before, isMask ? this.masked() : [start && start.source_tokens.length > 0 && [element("span", { class: "read" }, readTokens(start.source_tokens)), " → "], start && readTokens(start.prompt_tokens)]);
     }
     if (isMask) return this.mark();
     let same = 0;
@@ -119,7 +121,7 @@ export class WrittenText {
   }
 }
 
-function readToken(token: string): HTMLElement { return element("span", { class: "read-token" }, token.replace(/\n/g, "⏎\n")); }
+function readTokens(tokens: string[]): Child { return tokens.map((token) => element("span", { class: "read-token" }, token.replace(/\n/g, "⏎\n"))); }
 function isSame(a: WrittenToken | undefined, b: WrittenToken | undefined): boolean {
   return a !== undefined && b !== undefined && a.id === b.id && a.probability === b.probability && a.isForced === b.isForced && JSON.stringify(a.best) === JSON.stringify(b.best);
 }

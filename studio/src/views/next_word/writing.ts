@@ -1,6 +1,7 @@
 // What the model writes: asked for word by word, with the alternatives that were chosen on the way.
 import type { PredictAnswer, PredictedToken, PredictedWord, PredictEnd, PredictRequest, PredictStart } from "../../api/predict";
 import { ApiError, source, type ServerEvent } from "../../api/source";
+import { asQuestion } from "../../api/sentence";
 import { modelInfo } from "../../page/session";
 import { state } from "../../state/state";
 import { data, hasRun, run } from "../../trace/document";
@@ -51,8 +52,8 @@ function question(off = chosen.off): PredictRequest {
   const kind = kindOfModel();
   return {
     ...(state.model === "worked" ? { trace: data.id, run: state.run } : { model: state.model }),
-    ...(kind === "source" ? { source: state.text } : { prompt: state.text }),
-    ...(kind === "mask" ? { special: true } : {
+    ...asQuestion(modelInfo(), state.text),
+    ...(kind !== "mask" && {
       ...(chosen.temperature > 0 && { temperature: chosen.temperature }), ...(chosen.topK > 0 && { top_k: chosen.topK }),
       ...(chosen.topP < 1 && { top_p: chosen.topP }), ...(chosen.seed > 0 && { seed: chosen.seed }) }),
     ...(off.length > 0 && { heads_off: off }),
@@ -149,7 +150,7 @@ export class Writing {
     const shown = this.start?.prompt_tokens ?? (run().tokens.length > 0 ? run().tokens : run().source_tokens);
     const free = shown.findIndex((token, i) => token === mask && !filled.has(i));
     const at = chosen.asked ?? (free >= 0 ? free : chosen.forks[chosen.forks.length - 1]?.[0]);
-    const { prompt: _, ...rest } = question();
+    const { prompt: _, special: __, ...rest } = question();
     const asked = filled.size > 0 ? { ...rest, ids: this.start?.prompt_ids.map((id, i) => filled.get(i) ?? id) } : question();
     const told = await this.ask({ ...asked, ...(at !== undefined && { at }), best: mostBest, lens: true }, signal);
     const original = this.start?.prompt_ids ?? told.prompt_ids;
