@@ -23,7 +23,7 @@ Attribution attribution_of_row(const autograd::Recording& recording,
   direction[static_cast<size_t>(metric.word)] += 1;
   if (metric.against) direction[static_cast<size_t>(*metric.against)] -= 1;
   LinearWalk walk(recording, attentions);
-  walk.start(logits, direction);
+  walk.start(logits, 0, direction);
   walk.run();
   attribution.parts = walk.take_parts();
   attribution.gains = walk.take_gains();

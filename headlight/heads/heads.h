@@ -1,10 +1,11 @@
 // Door of heads: experiments on the attention heads of models. Heads by name (HeadName), what they
 // look at in a run (head_statistics), what they are worth and do over examples (score), what the
 // loss is without them (ablation), which of them carry a relation between tokens (find), what they
-// and all other parts add to a logit (attribution) and what each layer would say (logit_lens), what
-// comes back when a head is taken from another run (patching); heads switched off for a run
-// (HeadsOff), and models that have lost some for good (pruned_model): which ones can go (gates,
-// removal_order), what that does to a model (prune, curve) and how much faster it gets (speed).
+// and all other parts add to a logit (attribution) or to every one (pushes), what each layer would
+// say (logit_lens), what comes back when a head is taken from another run (patching); heads
+// switched off for a run (HeadsOff), and models that have lost some for good (pruned_model): which
+// ones can go (gates, removal_order), what that does to a model (prune, curve) and how much faster
+// it gets (speed).
 //
 // Experiments take a model, examples (batches with targets) and, where they measure something else
 // than the loss, a Metric. Results depend on the examples and the seed, not on threads, on which
@@ -34,6 +35,7 @@
 #include "headlight/heads/patching.h"
 #include "headlight/heads/prune.h"
 #include "headlight/heads/pruned_model.h"
+#include "headlight/heads/pushes.h"
 #include "headlight/heads/rank_correlation.h"
 #include "headlight/heads/removal_order.h"
 #include "headlight/heads/score.h"

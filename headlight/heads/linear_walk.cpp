@@ -2,8 +2,9 @@
 #include "headlight/heads/linear_walk.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
+
+#include "headlight/heads/linear_steps.h"
 
 namespace headlight::heads {
 namespace {
@@ -11,13 +12,6 @@ namespace {
 using autograd::Recording;
 using autograd::Value;
 using tensor::Tensor;
-
-std::vector<double> row_of(const Tensor& values, int64_t row) {
-  const tensor::ConstMatrixView matrix = values.matrix();
-  std::vector<double> numbers(static_cast<size_t>(matrix.cols));
-  for (int64_t i = 0; i < matrix.cols; ++i) numbers[static_cast<size_t>(i)] = matrix.at(row, i);
-  return numbers;
-}
 
 double dot(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
@@ -32,10 +26,7 @@ void add_to(std::vector<double>& sum, std::span<const double> more) {
 
 // What an affine layer's input has for this direction of its output.
 std::vector<double> through_weight(const Recording::Step& step, std::span<const double> direction) {
-  const auto layout = step.word("layout") == "out_in" ? autograd::WeightLayout::out_in
-                                                      : autograd::WeightLayout::in_out;
-  const tensor::ConstMatrixView weight =
-      autograd::forward_operand(step.input("weight")->value.data(), layout);
+  const tensor::ConstMatrixView weight = weight_of(step);
   std::vector<double> result(static_cast<size_t>(weight.rows));
   for (int64_t out = 0; out < weight.cols; ++out) {
     const double factor = direction[static_cast<size_t>(out)];
@@ -47,24 +38,6 @@ std::vector<double> through_weight(const Recording::Step& step, std::span<const 
   return result;
 }
 
-// The rows of `part` are counted from `begin` in a wider tensor: where row `row` lies there.
-int64_t row_in_whole(const Tensor& part, const Tensor& whole, const std::vector<int64_t>& begin,
-                     int64_t row) {
-  int64_t result = 0;
-  int64_t rows = 1;  // in one step of the axis
-  for (int axis = part.rank() - 2; axis >= 0; --axis) {
-    result += (row % part.size(axis) + begin[static_cast<size_t>(axis)]) * rows;
-    row /= part.size(axis);
-    rows *= whole.size(axis);
-  }
-  return result;
-}
-
-bool is_norm(std::string_view operation) {
-  return operation == "layer_norm" || operation == "residual_norm" || operation == "rms_norm" ||
-         operation == "residual_rms_norm";
-}
-
 }  // namespace
 
 LinearWalk::LinearWalk(const Recording& recording, std::vector<AttentionHeads> attentions)
@@ -74,7 +47,7 @@ LinearWalk::LinearWalk(const Recording& recording, std::vector<AttentionHeads> a
   }
 }
 
-void LinearWalk::start(const Value& result, std::vector<double> direction) {
+void LinearWalk::start(const Value& result, int64_t row, std::vector<double> direction) {
   for (const Step& step : recording_.steps()) {
     for (const Recording::Output& output : step.outputs) {
       if (recording_.value(output.value).data().raw() == result.data().raw()) {
@@ -83,11 +56,11 @@ void LinearWalk::start(const Value& result, std::vector<double> direction) {
     }
   }
   if (result_ != Recording::kUnknown) {
-    arrived_[{result_, 0}] = std::move(direction);
+    arrived_[{result_, row}] = std::move(direction);
     return;
   }
   parts_.emplace_back();
-  add_part("logits", PartKind::other, dot(direction, row_of(result.data(), 0)));
+  add_part("logits", PartKind::other, dot(direction, row_of(result.data(), row)));
 }
 
 void LinearWalk::run() {
@@ -141,26 +114,17 @@ void LinearWalk::pass(const Input& input, int64_t row, std::span<const double> d
   add_part(input.role, PartKind::other, dot(direction, row_of(input.value.data(), row)));
 }
 
-// The source may have another shape over the same numbers, so that a row is spread over several of
-// its rows or is a stretch of one.
 void LinearWalk::pass_to(const Recording::Source& source, const Value& value, int64_t row,
                          std::span<const double> direction) {
   const Tensor& whole = recording_.value(source.value).data();
-  const int64_t width = whole.size(-1);
-  const auto count = static_cast<int64_t>(direction.size());
-  int64_t at = row * count;
-  if (!source.is_whole()) {
-    at = row_in_whole(value.data(), whole, source.begin, row) * width + source.begin.back();
-  }
-  for (int64_t done = 0; done < count;) {
-    const int64_t column = (at + done) % width;
-    const int64_t here = std::min(width - column, count - done);
-    Direction& to = arrived_[{source.value, (at + done) / width}];
-    if (to.empty()) to.resize(static_cast<size_t>(width));
-    for (int64_t i = 0; i < here; ++i) {
-      to[static_cast<size_t>(column + i)] += direction[static_cast<size_t>(done + i)];
+  size_t done = 0;
+  for (const RowStretch& stretch :
+       stretches_of(source, whole, value.data(), row, static_cast<int64_t>(direction.size()))) {
+    Direction& to = arrived_[{source.value, stretch.row}];
+    if (to.empty()) to.resize(static_cast<size_t>(whole.size(-1)));
+    for (int64_t i = 0; i < stretch.count; ++i) {
+      to[static_cast<size_t>(stretch.column + i)] += direction[done++];
     }
-    done += here;
   }
 }
 
@@ -185,9 +149,10 @@ std::string LinearWalk::name_or(int64_t value, std::string_view otherwise) const
 void LinearWalk::visit(const Step& step) {
   if (step.is_name()) return visit_name(step);
   const std::string_view operation = step.report.operation;
-  if (is_norm(operation)) visit_norm(step);
+  if (is_norm(step)) visit_norm(step);
   for (const Recording::Output& output : step.outputs) {
     for (const Arrived& at : take(output.value)) {
+      visits_.push_back({&step, output.value, at.row});
       if (output.role != "output") {
         visit_other(step, output.value, at);
       } else if (operation == "linear") {
@@ -210,6 +175,7 @@ void LinearWalk::visit_name(const Step& step) {
   if (step.named.is_whole()) return;
   const int64_t value = step.outputs.front().value;
   for (const Arrived& at : take(value)) {
+    visits_.push_back({&step, value, at.row});
     pass_to(step.named, recording_.value(value), at.row, at.direction);
   }
 }
@@ -272,6 +238,7 @@ void LinearWalk::visit_norm(const Step& step) {
     for (const Arrived& at : take(step.output("sum"))) add_to(before[at.row], at.direction);
   }
   for (const auto& [row, direction] : before) {
+    visits_.push_back({&step, step.output("output"), row});
     pass(*step.input("input"), row, direction);
     if (residual) pass(*residual, row, direction);
   }
@@ -281,20 +248,13 @@ void LinearWalk::visit_norm(const Step& step) {
 // taken as the numbers that they were; they are computed from the run's row again, in doubles.
 LinearWalk::Direction LinearWalk::before_norm(const Step& step, const Value& rows,
                                               const Arrived& at) {
-  const bool is_centered = !step.report.operation.ends_with("rms_norm");
+  const bool is_centered = is_centered_norm(step);
   const Direction weights = row_of(step.input("weight")->value.data(), 0);
   const size_t width = weights.size();  // of a head, where each is normalised by itself
   const Direction row = row_of(rows.data(), at.row);
   Direction result(row.size());
   for (size_t begin = 0; begin < row.size(); begin += width) {
-    const std::span<const double> numbers(row.data() + begin, width);
-    double mean = 0;
-    for (const double number : numbers) mean += is_centered ? number : 0;
-    mean /= static_cast<double>(width);
-    double square = 0;
-    for (const double number : numbers) square += (number - mean) * (number - mean);
-    const double scale =
-        1 / std::sqrt(square / static_cast<double>(width) + step.number("epsilon"));
+    const double scale = norm_scale(step, std::span(row).subspan(begin, width));
     double shared = 0;
     for (size_t i = 0; i < width; ++i) {
       result[begin + i] =

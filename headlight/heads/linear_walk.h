@@ -21,11 +21,21 @@ class LinearWalk {
  public:
   LinearWalk(const autograd::Recording& recording, std::vector<AttentionHeads> attentions);
 
-  // Of the only row of `result`.
-  void start(const autograd::Value& result, std::vector<double> direction);
+  // Of one row of `result`.
+  void start(const autograd::Value& result, int64_t row, std::vector<double> direction);
   void run();
   std::vector<AttributedPart> take_parts();  // in the order of the run
   std::vector<ActivationGain> take_gains();
+
+  // Rows of a step's output that the result depends on; of a norm, of all its outputs.
+  struct Visit {
+    const autograd::Recording::Step* step;
+    int64_t value;
+    int64_t row;
+  };
+  const std::vector<Visit>& visits() const { return visits_; }  // the last of the run first
+  // "decoder.0.self" where a name of the value is "decoder.0.self.output"; else empty.
+  std::string place_before(int64_t value, std::string_view ending) const;
 
  private:
   using Step = autograd::Recording::Step;
@@ -41,8 +51,6 @@ class LinearWalk {
   void pass_to(const autograd::Recording::Source& source, const autograd::Value& value, int64_t row,
                std::span<const double> direction);
   void add_part(std::string name, PartKind kind, double value);
-  // "decoder.0.self" where a name of the value is "decoder.0.self.output"; else empty.
-  std::string place_before(int64_t value, std::string_view ending) const;
   std::string name_or(int64_t value, std::string_view otherwise) const;
 
   void visit(const Step& step);
@@ -65,6 +73,7 @@ class LinearWalk {
   int64_t result_ = autograd::Recording::kUnknown;
   std::vector<std::vector<AttributedPart>> parts_;  // of each step, the last first
   std::vector<ActivationGain> gains_;
+  std::vector<Visit> visits_;
 };
 
 // What the only row of `logits`, which the recording knows, is made of.

@@ -36,6 +36,7 @@
 #include "headlight/recipes/named_model.h"
 #include "headlight/recipes/next_words.h"
 #include "headlight/recipes/pruning_data.h"
+#include "headlight/recipes/reference_numbers.h"
 #include "headlight/recipes/sentence_settings.h"
 #include "headlight/recipes/task_models.h"
 #include "headlight/recipes/task_sources.h"

@@ -204,6 +204,46 @@ TEST_P(EachFamily, has_the_same_bits_for_any_number_of_threads) {
   }
 }
 
+// One walk for each word, and one head sent forward to all of them.
+TEST_P(EachFamily, pushes_every_word_by_what_attribution_says_of_it) {
+  const std::unique_ptr<models::Model> model = GetParam().make();
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    models::fill(*model, 11 + seed);
+    const Batch batch = random_batch(*model, 7, seed);
+    const auto position = static_cast<int64_t>(2 * seed);
+    models::Context context = inference_context();
+    autograd::Recording recording;
+    context.observer = &recording;
+    model->logits(context, model->forward(context, batch));
+    std::vector<Attribution> words;
+    for (int64_t word = 0; word < model->vocab_size(); ++word) {
+      words.push_back(
+          attribute_logits(threads_, *model, batch, {.position = position, .word = word}));
+    }
+    for (const AttentionHeads& attention : attention_heads(*model)) {
+      for (const std::string& name : attention.head_names) {
+        const HeadName head = parse_head_names(name, "test").front();
+        if (!attention.is_output_stack) {
+          models::expect_has(
+              models::error_of([&] { head_pushes(threads_, *model, batch, head, position); }),
+              "reaches the words through the decoder's heads alone");
+          continue;
+        }
+        const std::vector<double> alone = head_pushes(threads_, *model, batch, head, position);
+        const std::vector<double> recorded = head_pushes(recording, *model, head, position);
+        ASSERT_EQ(alone.size(), words.size());
+        ASSERT_EQ(recorded.size(), words.size());
+        for (size_t word = 0; word < words.size(); ++word) {
+          const double expected = value_of(words[word], name);
+          const double size = std::max(1.0, std::abs(expected));
+          EXPECT_NEAR(alone[word], expected, 1e-9 * size) << name << " " << word;
+          EXPECT_NEAR(recorded[word], expected, 1e-5 * size) << name << " " << word;
+        }
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Attribution, EachFamily, testing::ValuesIn(families()),
                          [](const auto& info) { return std::string(info.param.name); });
 
@@ -369,6 +409,33 @@ TEST_F(Attributing, a_head_that_is_gated_off_adds_nothing) {
   EXPECT_EQ(value_of(attribution, "decoder.1.self.1"), 0);
   EXPECT_NE(value_of(attribution, "decoder.1.self.2"), 0);
   EXPECT_LE(std::abs(attribution.rounding), 1e-4 * largest_part(attribution));
+}
+
+TEST_F(Attributing, the_strongest_pushes_come_first_and_stop_at_nothing) {
+  const StrongestPushes found = strongest_pushes({0.5, -1, 2, 0, 0.5, -3, 0}, 3);
+  const auto ids = [](const std::vector<PushedWord>& words) {
+    std::vector<int64_t> all;
+    for (const PushedWord& word : words) all.push_back(word.id);
+    return all;
+  };
+  EXPECT_EQ(ids(found.up), (std::vector<int64_t>{2, 0, 4}));
+  EXPECT_EQ(ids(found.down), (std::vector<int64_t>{5, 1}));
+  EXPECT_EQ(io::json_text(pushes_json({.up = {{2, 1.5}}, .down = {}},
+                                      [](int64_t id) { return "w" + std::to_string(id); })),
+            R"({"up":[{"id":2,"token":"w2","value":1.5}],"down":[]})");
+  EXPECT_TRUE(strongest_pushes({}, 3).up.empty());
+}
+
+TEST_F(Attributing, pushes_of_what_there_is_not_are_refused) {
+  models::Gpt model(models::small_gpt());
+  models::fill(model, 4);
+  const Batch batch = random_batch(model, 5, 1);
+  const auto refused = [&](const HeadName& head, int64_t position) {
+    return models::error_of([&] { head_pushes(threads_, model, batch, head, position); });
+  };
+  models::expect_has(refused({"decoder.0.self", 9}, 0), "pushes");
+  models::expect_has(refused({"decoder.7.self", 0}, 0), "the model has no such attention");
+  models::expect_has(refused({"decoder.0.self", 0}, 5), "there are 5 tokens, 0 to 4");
 }
 
 TEST_F(Attributing, is_written_with_what_was_measured_and_what_the_parts_give) {

@@ -86,6 +86,7 @@ TEST_F(StudioGolden, answers_have_the_form_that_the_page_knows) {
   check("cell", room_.get(base + "/cell?cell=encoder.0.self.head.1.scores[3,5]"));
   check("edges", room_.get(base + "/edges?name=encoder.0.self.head.1.weights&mass=0.5"));
   check("heads", room_.get(base + "/heads?size=4&importance=1&behaviour=1"));
+  check("pushes", room_.get(base + "/pushes?head=decoder.0.cross.1&at=2&best=3"));
   check("tokenize", room_.post("/api/tokenize", Json::Object{{"text", "When you fly"}}));
   check("check",
         room_.post("/api/check", Json::Object{{"trace", *trace.json().find("id")->text()},

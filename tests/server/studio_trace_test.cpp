@@ -348,6 +348,16 @@ TEST_F(StudioTrace, refuses_questions_that_have_no_meaning) {
       {"/heads?pool=sum", "pool"},
       {"/heads?importance=yes", "importance"},
       {"/heads?zoom=1", "zoom"},
+      {"/pushes", "head"},
+      {"/pushes?head=decoder", "head"},
+      {"/pushes?head=decoder.0.self.7", "head"},
+      {"/pushes?head=decoder.0.self.0,decoder.0.self.1", "head"},
+      {"/pushes?head=encoder.0.self.0", "head"},
+      {"/pushes?head=decoder.0.self.0&at=99", "at"},
+      {"/pushes?head=decoder.0.self.0&at=-1", "at"},
+      {"/pushes?head=decoder.0.self.0&best=0", "best"},
+      {"/pushes?head=decoder.0.self.0&best=101", "best"},
+      {"/pushes?head=decoder.0.self.0&words=3", "words"},
       {"?run=0", "run"},
   };
   for (const BadTarget& one : kTargets) {
@@ -355,6 +365,42 @@ TEST_F(StudioTrace, refuses_questions_that_have_no_meaning) {
     EXPECT_EQ(answer.status, 400) << one.target << " " << answer.body.substr(0, 200);
     EXPECT_EQ(answer.param(), one.param) << one.target << " " << answer.body;
   }
+}
+
+// As `headlight heads attribute --json` gives the head's part of each word, whichever layers the
+// trace shows.
+TEST_F(StudioTrace, pushes_are_the_parts_of_attribute) {
+  const std::string prompt = "Anna has three apples. She gives";
+  const auto stories = room_.models().open("stories");
+  int compared = 0;
+  for (const bool whole : {true, false}) {
+    Json::Object body = {{"model", "stories"}, {"text", prompt}, {"continue", 0}};
+    if (!whole) body.emplace_back("layers", Json::Array{1});
+    const std::string base = "/api/trace/" + id_of(made(std::move(body))) + "/pushes?head=";
+    for (const char* head : {"decoder.0.self.1", "decoder.1.self.0"}) {
+      const Answer answer = room_.get(base + head + "&best=4");
+      ASSERT_EQ(answer.status, 200) << answer.body;
+      const Json document = answer.json();
+      for (const char* side : {"up", "down"}) {
+        ASSERT_EQ(document.find(side)->array()->size(), 4u);
+        for (const Json& word : *document.find(side)->array()) {
+          const int64_t id = *word.find("id")->integer();
+          const recipes::AttributeAnswer asked =
+              recipes::attribute(room_.threads(), stories->model(), &*stories->tokenizer,
+                                 {.text = {.prompt = prompt},
+                                  .word = stories->tokenizer->decode(std::vector<int64_t>{id})});
+          if (asked.word.id != id) continue;  // a text of several tokens
+          ++compared;
+          EXPECT_EQ(asked.prompt.position, *document.find("at")->integer());
+          const auto part =
+              std::ranges::find(asked.attribution.parts, head, &heads::AttributedPart::part);
+          ASSERT_NE(part, asked.attribution.parts.end());
+          EXPECT_NEAR(*word.find("value")->number(), part->value, 1e-5);
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 16);
 }
 
 struct BadBody {

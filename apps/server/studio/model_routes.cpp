@@ -47,7 +47,7 @@ Json example_json(const ServedModel& served) {
   return {};
 }
 
-Json model_json(const ServedModel& served, const std::string& job) {
+Json model_json(const ServedModel& served, const std::string& job, const Json& reference) {
   const models::Model& model = served.model();
   const recipes::ModelInformation& known = served.information;
   const models::Parts parts = model.parts();
@@ -71,7 +71,8 @@ Json model_json(const ServedModel& served, const std::string& job) {
                                               {"decoder", layer_count(parts.decoder)}}},
                       {"attentions", *facts.find("attentions")},
                       {"tokenizer", tokenizer_json(served.tokenizer)},
-                      {"example", example_json(served)}};
+                      {"example", example_json(served)},
+                      {"reference", reference}};
 }
 
 Json worked_model_json() {
@@ -124,7 +125,8 @@ void list_models(Studio& studio, const Request& request, const std::shared_ptr<R
   for (const std::string& id : studio.service().models.ids()) {
     if (reply->is_gone()) return;
     try {
-      models.push_back(model_json(*studio.service().models.open(id), job_that_wrote(id)));
+      const std::shared_ptr<const ServedModel> served = studio.service().models.open(id);
+      models.push_back(model_json(*served, job_that_wrote(id), *studio.reference_of(served)));
     } catch (const base::Error& error) {
       // A folder that somebody has changed since; the others are there all the same.
       models.emplace_back(Json::Object{{"id", id}, {"error", error.what()}});

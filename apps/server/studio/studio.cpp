@@ -31,14 +31,27 @@ recipes::LoadedModel Studio::own_copy(const ServedModel& served) {
   return recipes::load_named_model(files(), served.name);
 }
 
-const heads::BehaviourResult& Studio::behaviour_of(const ServedModel& served) {
-  const std::lock_guard lock(mutex_);
-  std::unique_ptr<heads::BehaviourResult>& known = behaviours_[served.id];
-  if (known == nullptr) {
-    known = std::make_unique<heads::BehaviourResult>(recipes::model_behaviour(
-        threads(), served.model(), served.tokenizer ? &*served.tokenizer : nullptr));
-  }
-  return *known;
+std::shared_ptr<const heads::BehaviourResult> Studio::behaviour_of(
+    const std::shared_ptr<const ServedModel>& served) {
+  return behaviours_.of(served, [&] {
+    return recipes::model_behaviour(threads(), served->model(),
+                                    served->tokenizer ? &*served->tokenizer : nullptr);
+  });
+}
+
+std::shared_ptr<const io::Json> Studio::reference_of(
+    const std::shared_ptr<const ServedModel>& served) {
+  return references_.of(served, [&]() -> io::Json {
+    if (served->loaded.folder.starts_with("embedded:")) return {};
+    try {
+      const auto found = recipes::compare_with_reference(threads(), files(), served->loaded.folder,
+                                                         served->model());
+      return found ? recipes::reference_json(*found) : io::Json();
+    } catch (const base::Error& error) {
+      // The model is there all the same.
+      return io::Json::Object{{"error", error.what()}};
+    }
+  });
 }
 
 void StudioRouter::add(std::string method, std::string pattern, StudioHandler handler,

@@ -2,15 +2,14 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "apps/server/service.h"
 #include "apps/server/studio/fields.h"
 #include "apps/server/studio/jobs.h"
 #include "apps/server/studio/lessons.h"
+#include "apps/server/studio/once_per_model.h"
 #include "apps/server/studio/traces.h"
 #include "apps/server/studio/workers.h"
 
@@ -38,7 +37,10 @@ class Studio {
   // A model that may be changed: the same files, read again.
   recipes::LoadedModel own_copy(const ServedModel& served);
   // What its heads do on repeated tokens; measured when it is first asked for.
-  const heads::BehaviourResult& behaviour_of(const ServedModel& served);
+  std::shared_ptr<const heads::BehaviourResult> behaviour_of(
+      const std::shared_ptr<const ServedModel>& served);
+  // How close it comes to the numbers beside it, as JSON; null where there are none.
+  std::shared_ptr<const io::Json> reference_of(const std::shared_ptr<const ServedModel>& served);
 
  private:
   Service& service_;
@@ -46,8 +48,8 @@ class Studio {
   LessonStore lessons_;
   JobStore jobs_;
   Workers workers_;
-  std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<heads::BehaviourResult>> behaviours_;  // by model
+  OncePerModel<heads::BehaviourResult> behaviours_;
+  OncePerModel<io::Json> references_;
 };
 
 // Handlers are run by the studio's workers.

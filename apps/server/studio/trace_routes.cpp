@@ -254,7 +254,7 @@ void map_of_heads(Studio& studio, const Request& request, const std::shared_ptr<
       heads::map_heads(studio.threads(), trace.recording(), trace.input().batch, options);
   if (reply->is_gone()) return;
   if (with_behaviour && locked->served != nullptr) {
-    heads::add_behaviour(map, studio.behaviour_of(*locked->served));
+    heads::add_behaviour(map, *studio.behaviour_of(locked->served));
   } else if (with_behaviour) {
     const narrate::Subject& subject = locked->document->subject(run);
     heads::add_behaviour(
@@ -262,6 +262,47 @@ void map_of_heads(Studio& studio, const Request& request, const std::shared_ptr<
   }
   if (with_importance && !reply->is_gone()) add_importance(studio, locked, run, map);
   reply->send_json(heads::head_map_json(map, narrate::letters_json));
+}
+
+// What one head adds to the words' logits at a position.
+void give_pushes(Studio& studio, const Request& request, const std::shared_ptr<Reply>& reply) {
+  constexpr int64_t kMostWords = 100;
+  constexpr int64_t kUsualWords = 8;
+  QueryFields query(request.query);
+  const LockedTrace locked(studio, request);
+  const size_t run = locked->run_at(query.integer("run", kAnyRun));
+  const std::string head = query.needed_text("head");
+  const auto at = query.integer("at", kAnyPlace);
+  const int64_t best = query.integer("best", {1, kMostWords}).value_or(kUsualWords);
+  query.refuse_others();
+  const std::vector<heads::HeadName> names =
+      about("head", [&] { return heads::parse_head_names(head, "pushes"); });
+  if (names.size() != 1) refuse_field("head", "must be one head, is " + io::in_quotes(head));
+  const narrate::Subject& subject = locked->document->subject(run);
+  const std::vector<std::string>& tokens = locked.run(run).input().tokens;
+  const int64_t position = at.value_or(std::ssize(tokens) - 1);
+  if (position >= std::ssize(tokens)) {
+    refuse_field("at", "there are the positions 0 to " + std::to_string(tokens.size() - 1) +
+                           ", not " + std::to_string(position));
+  }
+  const std::vector<double> pushes = about("head", [&] {
+    const explain::Trace& trace = locked.run(run);
+    // A trace of some layers does not know the way through the others.
+    if (!locked->document->request().layers.empty()) {
+      return heads::head_pushes(studio.threads(), subject.model(), trace.input().batch,
+                                names.front(), position);
+    }
+    return heads::head_pushes(trace.recording(), subject.model(), names.front(), position);
+  });
+  const text::Tokenizer* tokenizer = subject.tokenizer();
+  Json::Object answer = {{"head", head}, {"at", position}};
+  for (Json::Member& member :
+       heads::pushes_json(heads::strongest_pushes(pushes, best), [&](int64_t id) {
+         return tokenizer == nullptr ? std::to_string(id) : text::label_of(*tokenizer, id);
+       })) {
+    answer.push_back(std::move(member));
+  }
+  reply->send_json(std::move(answer));
 }
 
 }  // namespace
@@ -274,6 +315,7 @@ void add_trace_routes(const StudioRouter& router) {
   router.add("GET", "/api/trace/{id}/cell", explain_one_cell);
   router.add("GET", "/api/trace/{id}/edges", give_edges);
   router.add("GET", "/api/trace/{id}/heads", map_of_heads);
+  router.add("GET", "/api/trace/{id}/pushes", give_pushes);
 }
 
 }  // namespace headlight::server::studio
