@@ -1,10 +1,12 @@
 // The studio: the page of a server.
+import { prepareAccess } from "./api/access";
 import { Server } from "./api/server";
 import { setSource } from "./api/source";
 import { exposed } from "./exposed";
 import { addToBar, addToPanels } from "./page/bar";
+import { questionForKey } from "./page/key";
 import { listen } from "./page/keys";
-import { recall, redraw, setViews, walk } from "./page/page";
+import { recall, redraw, setViews, showWaiting, walk } from "./page/page";
 import { restore } from "./page/restore";
 import { sentenceBar } from "./page/sentence_bar";
 import { isOpen, loadTexts, openLesson, openSession, openTrace } from "./page/session";
@@ -33,6 +35,7 @@ async function openAddress(): Promise<void> {
 }
 
 async function open(): Promise<void> {
+  prepareAccess(questionForKey);
   setSource(new Server());
   addToBar(exerciseSwitch);
   addToPanels(sentenceBar);
@@ -40,7 +43,8 @@ async function open(): Promise<void> {
   setViews([startView, ...panels, lessonView], () => (state.panel === "lesson" && data.lesson ? lessonTitle() : wordsOf(has(`studio.panel.${state.panel}`) ? `studio.panel.${state.panel}` : "studio.welcome")));
   Object.assign(state, { panel: "start", model: "worked", lang: preferredLanguage() });
   await Promise.all([loadTexts(state.lang), openSession()]);
-  redraw();
+  if (recall("").get("panel") === null || state.panel === "start") redraw();
+  else showWaiting();
   await openAddress();
   addEventListener("popstate", () => void openAddress());
 }

@@ -33,6 +33,15 @@ export async function startServer(models = [], options = []) {
   return { address, work, pid: child.pid, said: () => said, async close() { child.kill("SIGTERM"); await ended; rmSync(work, { recursive: true, force: true }); } };
 }
 
+// Tensors of a safetensors file by name: of 32-bit floats, or ids.
+export function readSafetensors(file) {
+  const length = Number(file.readBigUInt64LE(0));
+  const header = JSON.parse(file.subarray(8, 8 + length).toString());
+  const kinds = { F32: Float32Array, I64: BigInt64Array, BOOL: Uint8Array, F64: Float64Array };
+  return new Map(Object.entries(header).filter(([name]) => name !== "__metadata__").map(([name, { dtype, shape, data_offsets: [from, to] }]) =>
+    [name, { shape, values: new kinds[dtype](Uint8Array.from(file.subarray(8 + length + from, 8 + length + to)).buffer) }]));
+}
+
 export async function startBrowser() { return require("playwright-core").chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] }); }
 
 export const laptop = { width: 1280, height: 800 };
@@ -48,17 +57,18 @@ export async function openPage(browser, address, { viewport = laptop, colorSchem
   const wrong = [];
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrong.push(`console: ${message.text()}`); });
   page.on("pageerror", (error) => wrong.push(`error: ${error.stack}`));
-  page.on("request", (request) => { if (!request.url().startsWith(new URL(address).origin) && !/^(data|blob):/.test(request.url())) wrong.push(`request: ${request.url()}`); });
+  const own = address.startsWith("file:") ? address : new URL(address).origin;
+  page.on("request", (request) => { if (!request.url().startsWith(own) && !/^(data|blob):/.test(request.url())) wrong.push(`request: ${request.url()}`); });
   if (process.env.HEADLIGHT_PAGE) await page.route(/\/(studio\.(js|css))?$/, (route) => route.fulfill({ path: `${process.env.HEADLIGHT_PAGE}/${new URL(route.request().url()).pathname.slice(1) || "studio.html"}` }));
   await prepare?.(page);
   await page.goto(address);
   return { page, wrong, close: () => context.close() };
 }
 
-// What axe finds that is serious or worse.
-export async function seriousViolations(page) {
+// What axe finds that is serious or worse: on the whole page, or in some parts of it.
+export async function seriousViolations(page, parts) {
   await page.evaluate(readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
-  const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  const found = await page.evaluate((include) => globalThis.axe.run(include ? { include } : document, { resultTypes: ["violations"] }), parts?.map((one) => [one]));
   return found.violations.filter((one) => ["serious", "critical"].includes(one.impact)).map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
 }
 

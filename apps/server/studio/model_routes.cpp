@@ -189,7 +189,8 @@ void tokenize_text(Studio& studio, const Request& request, const std::shared_ptr
 
 void add_model_routes(const StudioRouter& router) {
   router.add("GET", "/api/models", list_models);
-  router.add("GET", "/api/texts", give_texts);
+  // Words of the page, which asks for the key with them.
+  router.add("GET", "/api/texts", give_texts, {.needs_key = false});
   router.add("POST", "/api/tokenize", tokenize_text);
 }
 

@@ -2,6 +2,7 @@
 import { data } from "../trace/document";
 import { state } from "../state/state";
 import { endOf, placeOf } from "../trace/run";
+import { accessHeaders, askForKey } from "./access";
 import { readSafetensors } from "./safetensors";
 import { ApiError, type CellAnswer, type EdgesAnswer, type HeadsAnswer, type HeadsRequest, type Lesson, type ModelsAnswer, type ServerEvent, type Source, type TextsAnswer, type Tile, type TileRequest, type TraceRequest } from "./source";
 import type { PageDocument } from "./types";
@@ -13,9 +14,14 @@ function addressOf(path: string, query: Query = {}): string {
 }
 
 async function send(method: string, address: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
-  const written = body === undefined ? {} : body instanceof Blob ? { headers: { "Content-Type": "application/octet-stream" }, body } : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-  const answer = await fetch(address, { method, signal, ...written });
+  const written: RequestInit = body === undefined ? {} : body instanceof Blob ? { headers: { "Content-Type": "application/octet-stream" }, body } : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const access = accessHeaders();
+  const answer = await fetch(address, { method, signal, ...written, headers: { ...written.headers, ...access } });
   if (answer.ok) return answer;
+  if (answer.status === 401) {
+    await askForKey(access.Authorization);
+    return send(method, address, body, signal);
+  }
   const told = await answer.json().catch(() => undefined);
   throw new ApiError(told?.error?.message ?? `${answer.status} ${answer.statusText}`, answer.status, told?.error?.param);
 }
@@ -78,6 +84,8 @@ export class Server implements Source {
     return (await this.ofTrace("/heads", { size: request.size, behaviour: request.behaviour ? 1 : undefined, importance: request.importance ? 1 : undefined, run: state.run })).json();
   }
   exportAddress(form: string, query: Record<string, string> = {}): string { return addressOf(`/api/export/${data.id}.${form}`, { run: state.run, ...query }); }
+
+  async file(address: string): Promise<Blob> { return (await send("GET", address)).blob(); }
 
   models(): Promise<ModelsAnswer> { return get("/api/models"); }
   texts(lang: string): Promise<TextsAnswer> { return get("/api/texts", { lang }); }

@@ -77,6 +77,7 @@ export interface Source {
   edges(request: { name: string; head: number; mass: number; limit: number; rows?: number[]; skipFirst?: boolean }): Promise<EdgesAnswer>;
   heads(request?: HeadsRequest): Promise<HeadsAnswer>;
   exportAddress(form: "html" | "svg" | "csv" | "safetensors", query?: Record<string, string>): string | undefined;
+  file(address: string): Promise<Blob>;  // what stands there
   // Only a server has these; a document refuses them.
   models(): Promise<ModelsAnswer>;
   texts(language: string): Promise<TextsAnswer>;

@@ -1,4 +1,5 @@
 // The menu of files to keep: the page, the numbers, and the head that is looked at as a table or a picture.
+import { hasKey } from "../api/access";
 import { source } from "../api/source";
 import { button, element, type Child } from "../draw/element";
 import { csvOf, keep, pngOf, svgOf, type KeptMatrix } from "../draw/files";
@@ -13,13 +14,16 @@ export function exportMenu(): Child {
   if (!hasRun() || data.lesson || data.report || run().attentions().length === 0) return undefined;
   const link = (form: "html" | "safetensors", query: Record<string, string> = {}) => {
     const address = source.exportAddress(form, query);
-    return address !== undefined && element("a", { href: address, download: "", "data-form": form }, text(`studio.export.${form}`));
+    return address !== undefined && element("a", { href: address, download: "", "data-form": form, click: (event: Event) => { if (hasKey()) { event.preventDefault(); void keepFile(address, form); } } }, text(`studio.export.${form}`));
   };
   const made = element("details", { class: "export" }, element("summary", { class: "plain" }, text("studio.export")), element("div", { class: "menu" },
     link("html", { lang: state.lang }), link("safetensors"), element("small", {}, text("studio.export.head"), " ", element("code", {}, chosenHead())),
     (["csv", "svg", "png"] as const).map((form) => button(form.toUpperCase(), { "data-form": form, click: () => { made.open = false; void keepHead(form); } }))));
   return made;
 }
+
+// A link cannot carry a key.
+async function keepFile(address: string, form: string): Promise<void> { keep(`${data.id}.${form}`, await source.file(address)); }
 
 async function headMatrix(): Promise<KeptMatrix> {
   const place = chosenPlace();

@@ -1,7 +1,7 @@
 // The page as a whole: which view is shown, what is drawn again when something is chosen, and the address that remembers it.
 import { source } from "../api/source";
 import { repaint } from "../draw/matrix";
-import { retell } from "../draw/element";
+import { element, fill, retell } from "../draw/element";
 import { state } from "../state/state";
 import { addressOf, recallState } from "../state/address";
 import { hasLanguage, languages } from "../texts/words";
@@ -83,6 +83,14 @@ export function redraw(): void {
   scrollTo({ top, behavior: "instant" });
   answer();
   watchCards();
+}
+
+// The frame of the panel, whose run is still being computed.
+export function showWaiting(): void {
+  document.documentElement.dataset.theme = isDark() ? "dark" : "light";
+  document.body.dataset.panel = state.panel;
+  applyLanguage();
+  fill(walk, element("section", { class: "card" }, element("div", { class: "waiting", "aria-busy": "true", style: { "--rows": "16" } })));
 }
 
 // Another head or query of an attention was chosen.
