@@ -267,6 +267,15 @@ TEST_F(ExplainPage, shows_the_cell_that_it_opens_at_beside_its_answer) {
   }
 }
 
+// What the page took to show another language: for whoever reads the report of the tests.
+void record_times(const WindowSize& screen, const std::string& found) {
+  constexpr std::string_view kTimes = "ms for another language: ";
+  const size_t at = found.find(kTimes);
+  if (at == std::string::npos) return;
+  testing::Test::RecordProperty("ms_for_another_language_at_" + std::to_string(screen.width),
+                                found.substr(at + kTimes.size()));
+}
+
 // What is asked keeps its place, its answer is whole, and nothing is wider than the screen.
 TEST_F(ExplainPage, stands_still_on_a_laptop_and_on_a_phone) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
@@ -275,6 +284,7 @@ TEST_F(ExplainPage, stands_still_on_a_laptop_and_on_a_phone) {
     const std::string found =
         told_in_browser(folder_, worked, test_script("page_layout_check.js"), screen);
     EXPECT_EQ(found.find("wrong: 0\n"), 0U) << screen.width << " " << found;
+    record_times(screen, found);
   }
 }
 
@@ -288,6 +298,7 @@ TEST_F(ExplainPage, of_a_larger_model_stands_still_too) {
     const std::string found =
         told_in_browser(folder_, run.output, test_script("page_layout_check.js"), screen);
     EXPECT_EQ(found.find("wrong: 0\n"), 0U) << screen.width << " " << found;
+    record_times(screen, found);
   }
 }
 
