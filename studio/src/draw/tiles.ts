@@ -12,6 +12,9 @@ import { button, element, fill, setAttribute, type Words } from "./element";
 import { titleOf } from "./figure";
 import { clipped } from "./matrix";
 
+// Where many tokens share the weight, one part in a hundred is still seen in powers of ten.
+export function usualShading(tokens: number): Shading { return tokens > 64 ? "logarithmic" : "linear"; }
+export function shadingOf(written: string | null): Shading | undefined { return (["linear", "logarithmic", "without_first"] as const).find((one) => one === written); }
 export type Shading = "linear" | "logarithmic" | "without_first";
 type Span = [begin: number, end: number];
 
@@ -75,6 +78,7 @@ class TileMap {
   private readonly cursor = { row: 0, column: 0 };
   private largest: number;
   private isDue = false;
+  private toldCell?: [number, number];
   private drag?: { x: number; y: number; row: number; column: number; moved: boolean };
 
   constructor(private readonly options: TileOptions) {
@@ -156,6 +160,7 @@ class TileMap {
     this.options.tile(rows, columns, tileCells).then((tile) => {
       this.kept.set(key, { tile });
       if (this.options.largest === undefined) for (const value of tile.max) if (Number.isFinite(value)) this.largest = Math.max(this.largest, Math.abs(value));
+      if (this.toldCell) this.tell(...this.toldCell);
       this.draw();
     }, (error) => { this.kept.delete(key); fill(this.readout, String(error.message)); });
     return undefined;
@@ -278,6 +283,7 @@ class TileMap {
 
   // Pointer and keys.
   private tell(row: number, column: number): void {
+    this.toldCell = [row, column];  // again when it is known exactly
     const { rowLabels, columnLabels } = this.options;
     const known = this.valueAt(row, column);
     const words = `[${row},${column}]  ${[rowLabels[row], columnLabels[column]].filter((one) => one !== undefined).join(" → ")}  `;

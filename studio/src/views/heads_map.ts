@@ -2,7 +2,7 @@
 import { source, type HeadsAnswer, type MappedHead, type Place } from "../api/source";
 import { alphaOf, colour } from "../draw/colour";
 import { button, choice, element, fill, type Child } from "../draw/element";
-import { tiles, type Shading } from "../draw/tiles";
+import { shadingOf, tiles, usualShading, type Shading } from "../draw/tiles";
 import { waitingFor } from "../draw/waiting";
 import { choosePanel, remember } from "../page/page";
 import { markHere } from "../page/side";
@@ -16,6 +16,7 @@ import { measures, placeTitle, roleBadge } from "./head_parts";
 import type { View } from "./view";
 
 let map: { of: string; told: HeadsAnswer } | undefined;
+let chosenShading: Shading | undefined;  // absent: by the number of tokens
 let shading: Shading = "linear";
 let kind = "all";
 let isMeasured = false;     // also what takes longer: induction, duplicates, importance
@@ -31,11 +32,11 @@ export const headsMap: View = {
   headChanged() { choose(chosenHead(), false); },
   moveHead: (step) => move(0, step),
   moveLayer: (step) => move(step, 0),
-  remember(chosen) { if (shading !== "linear") chosen.set("shading", shading); if (kind !== "all") chosen.set("kind", kind); },
+  remember(chosen) { if (chosenShading) chosen.set("shading", chosenShading); if (kind !== "all") chosen.set("kind", kind); if (isMeasured) chosen.set("measured", "1"); },
   recall(chosen) {
-    const asked = chosen.get("shading");
-    if (asked === "logarithmic" || asked === "without_first") shading = asked;
-    kind = chosen.get("kind") ?? kind;
+    chosenShading = shadingOf(chosen.get("shading"));
+    kind = chosen.get("kind") ?? "all";
+    isMeasured = chosen.get("measured") === "1";
   },
 };
 
@@ -54,12 +55,13 @@ function body(): Child {
 function drawn(told: HeadsAnswer): Child {
   const kinds = [...new Set(told.places.map((place) => kindOf(place)))];
   if (!kinds.includes(kind)) kind = "all";
+  shading = chosenShading ?? usualShading(Math.max(0, ...told.places.map((place) => place.keys)));
   const redraw = () => headsMap.show(document.getElementById("walk") as HTMLElement);
   return [
     element("div", { class: "picks" },
       kinds.length > 1 && choice(text("studio.heads.which"), ["all", ...kinds].map((value) => ({ label: text(`studio.heads.kind.${value}`), value })), kind, (value) => { kind = value; redraw(); remember(); }),
-      choice(text("studio.heads.shading"), (["linear", "logarithmic", "without_first"] as const).map((value) => ({ label: text(`studio.heads.shading.${value}`), value })), shading, (value) => { shading = value; redraw(); remember(); }),
-      source.isServer && !isMeasured && button(text("studio.heads.measure"), { class: "plain", click: () => { isMeasured = true; redraw(); } })),
+      choice(text("studio.heads.shading"), (["linear", "logarithmic", "without_first"] as const).map((value) => ({ label: text(`studio.heads.shading.${value}`), value })), shading, (value) => { chosenShading = value; redraw(); remember(); }),
+      source.isServer && !isMeasured && button(text("studio.heads.measure"), { class: "plain", click: () => { isMeasured = true; redraw(); remember(); } })),
     sinkNote(told),
     element("div", { class: "map-and-head" },
       element("div", { class: "maps" }, mapsOf(told).map(([name, places]) => mapGrid(told, name, places))),

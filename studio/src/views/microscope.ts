@@ -3,7 +3,7 @@ import { source, type EdgesAnswer } from "../api/source";
 import type { Tensor } from "../api/types";
 import { button, choice, element, fill, type Child } from "../draw/element";
 import { lineDrawing } from "../draw/lines";
-import { tiles, type Shading } from "../draw/tiles";
+import { shadingOf, tiles, usualShading, type Shading } from "../draw/tiles";
 import { waitingFor } from "../draw/waiting";
 import { remember } from "../page/page";
 import { markHere } from "../page/side";
@@ -23,7 +23,7 @@ import { askWhy } from "./why";
 const mostLines = 64;  // tokens of a drawing of lines
 
 // What is chosen here besides the head.
-const chosen = { mode: "lines" as "lines" | "map", mass: 0.8, shading: "linear" as Shading, merged: false, others: new Set<number>(), rows: new Set<number>(), key: 0 };
+const chosen = { mode: "lines" as "lines" | "map", mass: 0.8, shading: undefined as Shading | undefined, merged: false, others: new Set<number>(), rows: new Set<number>(), key: 0 };
 
 export const microscope: View = {
   name: "microscope",
@@ -45,6 +45,8 @@ export const microscope: View = {
     if (chosen.others.size > 0) params.set("with", [...chosen.others].join(","));
     if (chosen.merged) params.set("words", "1");
     if (chosen.mass !== 0.8) params.set("mass", String(chosen.mass));
+    if (chosen.shading) params.set("shading", chosen.shading);
+    if (chosen.key > 0) params.set("key", String(chosen.key));
   },
   recall(params) {
     const list = (name: string) => new Set((params.get(name) ?? "").split(",").filter((one) => /^\d+$/.test(one)).map(Number));
@@ -53,7 +55,9 @@ export const microscope: View = {
     chosen.others = list("with");
     chosen.merged = params.get("words") === "1";
     const mass = Number(params.get("mass") ?? 0.8);
-    if (mass > 0 && mass <= 1) chosen.mass = mass;
+    chosen.mass = mass > 0 && mass <= 1 ? mass : 0.8;
+    chosen.shading = shadingOf(params.get("shading"));
+    chosen.key = [...list("key")][0] ?? 0;
   },
 };
 
@@ -82,7 +86,7 @@ function content(): Child {
       headChoice(tensor, place, shown)),
     element("div", { class: "picks" },
       choice(text("studio.microscope.mode"), [{ label: text("page.lines"), value: "lines" as const }, { label: text("term.heat_map"), value: "map" as const }], chosen.mode, (mode) => { chosen.mode = mode; redraw(); }),
-      chosen.mode === "lines" ? massSlider() : choice(text("studio.heads.shading"), (["linear", "logarithmic", "without_first"] as const).map((value) => ({ label: text(`studio.heads.shading.${value}`), value })), chosen.shading, (value) => { chosen.shading = value; redraw(); }),
+      chosen.mode === "lines" && isSmall(tensor) ? massSlider() : choice(text("studio.heads.shading"), (["linear", "logarithmic", "without_first"] as const).map((value) => ({ label: text(`studio.heads.shading.${value}`), value })), shadingNow(tensor), (value) => { chosen.shading = value; redraw(); }),
       hasParts(tensor) && element("label", { class: "check-box" }, checkBox(chosen.merged, (on) => { chosen.merged = on; redraw(); }), " ", text("studio.microscope.merge"))),
     element("div", { class: "scopes" }, shown.map((head) => scope(tensor, place, head))),
     dotProduct(tensor, place, index),
@@ -120,6 +124,8 @@ function massSlider(): HTMLElement {
   return element("label", { class: "slider" }, text("studio.microscope.mass"), " ", made, " ", told);
 }
 
+function isSmall(tensor: Tensor): boolean { return Math.max(tensor.shape[2] as number, tensor.shape[3] as number) <= mostLines; }
+function shadingNow(tensor: Tensor): Shading { return chosen.shading ?? usualShading(tensor.shape[3] as number); }
 function hasParts(tensor: Tensor): boolean {
   return [2, 3].some((axis) => { const words = run().wordsOf(tensor.axes[axis]); return new Set(words).size < words.length; });
 }
@@ -127,11 +133,10 @@ function hasParts(tensor: Tensor): boolean {
 function scope(tensor: Tensor, place: string, head: number): HTMLElement {
   const name = headNumber(tensor, head);
   const measured = measuredHead(place, name);
-  const isSmall = Math.max(tensor.shape[2] as number, tensor.shape[3] as number) <= mostLines;
   return element("div", { class: "head scope", "data-head": `${place}.${name}` },
     element("div", { class: "top" }, element("b", {}, text("place.head", { head: name })), measured && roleBadge(measured), measured && measures(measured)),
     element("p", { class: "note" }, placeTitle(place)),
-    chosen.mode === "lines" && isSmall ? linesOf(tensor, name) : [chosen.mode === "lines" && element("p", { class: "note" }, text("studio.microscope.too_many", { count: mostLines })), mapOf(tensor, name)],
+    chosen.mode === "lines" && isSmall(tensor) ? linesOf(tensor, name) : [chosen.mode === "lines" && element("p", { class: "note" }, text("studio.microscope.too_many", { count: mostLines })), mapOf(tensor, name)],
     summed(tensor, head));
 }
 
@@ -169,7 +174,7 @@ function labelled(tensor: Tensor, axis: number): string[] {
 
 function mapOf(tensor: Tensor, head: number): HTMLElement {
   return tiles({ rows: tensor.shape[2] as number, columns: tensor.shape[3] as number, rowLabels: run().labels(tensor.axes[2]), columnLabels: run().labels(tensor.axes[3]),
-    label: `${placeOf(tensor.name)}.${head}`, ink: "a", largest: 1, shading: chosen.shading, selection: chosen.rows,
+    label: `${placeOf(tensor.name)}.${head}`, ink: "a", largest: 1, shading: shadingNow(tensor), selection: chosen.rows,
     tile: (rows, columns, most) => source.tile({ name: tensor.name, head, rows, columns, most }),
     pick: (row, column) => { chosen.key = column; chooseRow(row, true); askWhy({ name: tensor.name, index: [0, headIndex(tensor, head), row, column] }, { from: document.activeElement }); } });
 }
