@@ -47,7 +47,7 @@ export function tileMap(tensor: Tensor, head?: number): HTMLElement {
   const labels = run().labels(tensor.axes[tensor.axes.length - 1], tensor);
   const indexOf = (r: number, c: number) => { const index = view.index(r, 0); index[index.length - 1] = c; return index; };
   return tiles({
-    rows: view.rows, columns, rowLabels: view.rowLabels, columnLabels: view.words ? labels : view.columnLabels ?? [], label: titleOf(tensor), ink: inkOf(tensor), largest: tensor.attention ? 1 : undefined,
+    rows: view.rows, columns, rowLabels: view.rowLabels, columnLabels: view.words ? labels : view.columnLabels ?? [], label: titleOf(tensor), ink: inkOf(tensor), largest: tensor.attention ? 1 : undefined, shading: tensor.attention ? usualShading(columns) : undefined,
     tile: (rows, cols, most) => source.tile({ name: tensor.same_as ?? tensor.name, head: head === undefined ? undefined : headNumber(tensor, head), rows, columns: cols, most }),
     pick: (r, c) => askWhy({ name: tensor.name, index: indexOf(r, c) }, { from: document.activeElement }),
   });
@@ -159,11 +159,18 @@ class TileMap {
     this.kept.set(key, "coming");
     this.options.tile(rows, columns, tileCells).then((tile) => {
       this.kept.set(key, { tile });
-      if (this.options.largest === undefined) for (const value of tile.max) if (Number.isFinite(value)) this.largest = Math.max(this.largest, Math.abs(value));
+      if (this.options.largest === undefined) this.noteLargest(tile);
       if (this.toldCell) this.tell(...this.toldCell);
       this.draw();
     }, (error) => { this.kept.delete(key); fill(this.readout, String(error.message)); });
     return undefined;
+  }
+  // The strongest ink is for the largest number: one that is larger paints all anew.
+  private noteLargest(tile: Tile): void {
+    const largest = tile.max.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), this.largest);
+    if (largest === this.largest) return;
+    this.largest = largest;
+    for (const one of this.kept.values()) if (one !== "coming") one.image = undefined;
   }
   private imageOf(one: KeptTile): HTMLCanvasElement {
     if (one.image) return one.image;

@@ -6,7 +6,9 @@ import { data, vocabularyLabels } from "./document";
 export const mostCells = 24;  // rows and columns of a table of numbers
 
 // A token of nothing but white space can still be seen.
-export function visible(token: string): string { return token.replace(/^ | $/g, "␣").replace(/\n/g, "⏎"); }
+// Blanks at its ends, breaks and letters without a picture can be told apart.
+export function visible(token: string): string { return pictured(token.replace(/^ | $/g, "␣").replace(/\n/g, "⏎")); }
+export function pictured(words: string): string { return words.replace(/[\0-\x09\x0b-\x1f\x7f-\x9f]/g, (letter) => `⟨${letter.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}⟩`); }
 
 export function numbersOf(written: WrittenNumbers | undefined): Numbers | undefined {
   if (written === undefined) return undefined;

@@ -2,6 +2,7 @@
 import { element, fill, told, type Child, type Told, type Words } from "../../draw/element";
 import { localized } from "../../texts/numbers";
 import { wordsOf } from "../../texts/words";
+import { pictured } from "../../trace/run";
 
 // A share in per cent: small ones keep a digit, what is next to nothing is told to be less.
 export function share(probability: number | null | undefined): Told {
@@ -23,5 +24,5 @@ export function slider({ name, label, least, most, step, value, shown, moved, re
 // The text of a token where it can be read; breaks and bytes as they are called.
 export function readable(token: { token: string; text?: string }): string {
   const words = token.text && !token.text.includes("\ufffd") ? token.text : token.token;
-  return words.replace(/\n/g, "⏎\n") || token.token;
+  return pictured(words.replace(/\n/g, "⏎\n") || token.token);
 }
