@@ -7,7 +7,7 @@ import { writeBertShaped, writeGpt2Shaped } from "./model_folders.mjs";
 import { engine, missing, openPage, readSafetensors, root, startBrowser, startServer } from "./studio.mjs";
 
 const skip = missing() ?? false;
-const sorter = [process.env.HEADLIGHT_SHARED, `${root}../shared`, "/work/shared"].filter(Boolean).map((one) => `${one}/data/gpt-nano-sort`).find(existsSync);
+const sorter = [process.env.HEADLIGHT_SHARED ?? `${root}../shared`].map((one) => `${one}/data/gpt-nano-sort`).find((one) => existsSync(`${one}/model.safetensors`));
 const long = "the quick brown fox jumps over a lazy dog while seven wizards box with jugs of liquid ".repeat(13).slice(0, 1024);
 let server, browser, folder;
 before(async () => {

@@ -14,22 +14,29 @@ after(async () => { await browser?.close(); await server?.close(); });
 
 // The studio, and what the server said to one route, the newest last.
 async function studio(t, hash, { route = "/api/predict", ...options } = {}) {
-  const answers = [];
-  const listen = (page) => page.on("response", (response) => { if (new URL(response.url()).pathname === route) answers.push({ asked: response.request().postDataJSON?.bind(response.request()), body: response.body().then((bytes) => bytes.toString("utf8"), () => "") }); });
+  // Noted in the page itself: a stream's body is not always kept for others.
+  const listen = (page) => page.addInitScript((path) => {
+    const own = globalThis.fetch;
+    globalThis.answers = [];
+    globalThis.fetch = async (address, asked) => {
+      const answer = await own(address, asked);
+      if (new URL(address, location.href).pathname === path) globalThis.answers.push({ asked: typeof asked.body === "string" ? JSON.parse(asked.body) : undefined, body: answer.clone().text().catch(() => "") });
+      return answer;
+    };
+  }, route);
   const opened = await openPage(browser, `${server.address}/${hash}`, { ...options, prepare: listen });
   t.after(async () => { await opened.close(); });
   const { page } = opened;
-  page.answers = answers;
+  page.answers = () => page.evaluate(() => Promise.all(globalThis.answers.map(async (one) => ({ asked: one.asked, body: await one.body }))));
   page.expectNothingWrong = () => assert.deepEqual(opened.wrong, []);
   return page;
 }
 const atRest = (page) => page.waitForFunction(() => document.querySelector("#next-step .lens") && !document.querySelector("[aria-busy]"));
 const eventsOf = (text) => text.split("\n\n").filter(Boolean).map((block) => ({ event: /^event: (.*)$/m.exec(block)?.[1], data: JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? "null") }));
 async function streamed(page) {
-  for (const { body } of page.answers) { const text = await body; if (text.startsWith("event:")) return eventsOf(text); }
-  return [];
+  return eventsOf((await page.answers()).find((one) => one.body.startsWith("event:"))?.body ?? "");
 }
-async function lastDetail(page) { return JSON.parse(await page.answers.filter((one) => !one.asked().stream && one.asked().lens).at(-1).body); }
+async function lastDetail(page) { return JSON.parse((await page.answers()).filter((one) => !one.asked.stream && one.asked.lens).at(-1).body); }
 const chips = (page) => page.locator(".token").evaluateAll((all) => all.map((one) => ({ words: one.textContent, share: Number(one.style.getPropertyValue("--s")), forced: one.classList.contains("forced"), label: one.getAttribute("aria-label") })));
 const floats = (letters) => [...new Float32Array(Uint8Array.from(Buffer.from(letters, "base64")).buffer)];
 const percentOf = (share) => { const all = 100 * share; return all >= 99.95 || all === 0 ? `${Math.round(all)}%` : all < 0.1 ? "< 0.1%" : `${all.toFixed(all >= 10 ? 0 : 1)}%`; };
@@ -205,7 +212,7 @@ test("keys lead from word to word, into the alternatives, through steps, heads a
   page.expectNothingWrong();
 });
 
-test("an encoder-decoder, the taught model and a model that fills masks are written with", { skip }, async (t) => {
+test("an encoder-decoder and the taught model are written with", { skip }, async (t) => {
   const numbers = await studio(t, "#panel=next_word&model=numbers&text=forty-two&head=decoder.1.cross.2");
   await atRest(numbers);
   assert.ok((await numbers.locator(".token").count()) > 0);
@@ -214,20 +221,10 @@ test("an encoder-decoder, the taught model and a model that fills masks are writ
   numbers.expectNothingWrong();
   const worked = await studio(t, `#panel=next_word&${trained}`);
   await atRest(worked);
-  const asked = worked.answers.map((one) => one.asked()).find((one) => one.stream);
+  const asked = (await worked.answers()).map((one) => one.asked).find((one) => one.stream);
   assert.ok(asked.trace && asked.model === undefined && asked.run === 1);
   assert.match((await worked.locator("#written").innerText()).replace(/\s+/g, " "), /you win or you die/);
   worked.expectNothingWrong();
-  const listed = (await (await fetch(`${server.address}/api/models`)).json()).models.find((one) => one.can.fills_masks && !one.can.continues_prompt);
-  if (!listed) return;
-  const masks = await studio(t, `#panel=next_word&model=${listed.id}&text=${encodeURIComponent(listed.example)}`);
-  await atRest(masks);
-  const told = JSON.parse(await masks.answers.at(-1).body);
-  assert.equal(Number(await masks.locator('.token[aria-pressed="true"]').getAttribute("data-position")), told.masked_at);
-  await masks.locator(".stages .candidate").nth(1).click();
-  await masks.waitForSelector(".token.forced");
-  assert.match(masks.url(), new RegExp(`instead=${told.masked_at}%3A${told.tokens[0].best[1].id}`));
-  masks.expectNothingWrong();
 });
 
 test("what was written can be kept", { skip }, async (t) => {
@@ -255,7 +252,7 @@ test("what was written can be kept", { skip }, async (t) => {
 test("two runs differ first where the server says, and both matrices are the engine's", { skip }, async (t) => {
   const page = await studio(t, `#panel=compare&${trained}&against=run`, { route: "/api/compare" });
   await page.waitForSelector(".difference");
-  const told = JSON.parse(await page.answers.at(-1).body);
+  const told = JSON.parse((await page.answers()).at(-1).body);
   assert.ok((await page.locator("#compare-first").innerText()).includes(told.first.name));
   const rows = await page.locator(".difference:not(.other-shape)").evaluateAll((all) => all.map((one) => [one.dataset.name, parseFloat(one.querySelector("i").style.width)]));
   assert.deepEqual(rows.map((row) => row[0]), told.tensors.map((one) => one.name));
