@@ -331,7 +331,7 @@ async function found(selector) {
   expect(document.querySelector(selector), `${selector} does not come`);
   return document.querySelector(selector);
 }
-function panel(name) { document.querySelector(`#panels [data-panel="${name}"]`).click(); }
+function panel(name) { document.querySelector(`.tabs [data-panel="${name}"]`).click(); }
 
 // The other panels have every head and the same numbers, in each language, and the walk is there again after them.
 async function checkPanels() {

@@ -15,7 +15,7 @@ export interface ModelInfo {
   vocab_size?: number;
   attentions?: { name: string; heads: number }[];
   folder?: string;
-  tokenizer?: { mask: string | null } | null;
+  tokenizer?: { kind: string; mask: string | null } | null;
   reference?: { file: string; compared: number; largest_difference: number; relative: number } | null;  // numbers that came with the model, and how near the engine is to them
 }
 export interface ModelsAnswer {

@@ -79,15 +79,14 @@ function unknownWords(): Child {
 }
 
 function continuations(): Child {
-  const trained = runs.length > 1;
-  const before = runs[0]?.continuation ?? "";
+  const before = element("p", {}, text("first.random", { words: runs[0]?.continuation ?? "" }));
+  if (runs.length < 2) return element("div", { class: "talk" }, before, element("p", {}, button(busy ? text("first.training") : text("studio.train"), { class: "go large", id: "train", disabled: busy, click: () => ask(true) })));
   return [
-    element("div", { class: "talk" }, element("p", {}, text("first.random", { words: before })),
-      trained ? element("p", { class: "learned" }, text("first.trained", { words: "" }), element("b", {}, run().continuation))
-        : element("p", {}, button(busy ? text("first.training") : text("studio.train"), { class: "go large", id: "train", disabled: busy, click: () => ask(true) }))),
-    trained && curveDrawing({ values: data.losses, label: text("term.loss") }),
-    trained && [element("h3", {}, text("first.heads")), litHeads()],
-    trained && element("p", { class: "next-steps" }, button(text("studio.walk_it"), { class: "plain", click: () => choosePanel("walk") }), button(text("studio.panel.heads"), { class: "plain", click: () => choosePanel("heads") })),
+    element("div", { class: "lit" },
+      element("div", { class: "talk" }, before, element("p", { class: "learned" }, text("first.trained", { words: "" }), element("b", {}, run().continuation))),
+      curveDrawing({ values: data.losses, label: text("term.loss") })),
+    element("h3", {}, text("first.heads")), litHeads(),
+    element("p", { class: "next-steps" }, button(text("studio.walk_it"), { class: "plain", click: () => choosePanel("walk") }), button(text("studio.panel.heads"), { class: "plain", click: () => choosePanel("heads") })),
   ];
 }
 

@@ -33,7 +33,9 @@ export class WrittenText {
   draw(): void {
     const { start, tokens } = this.writing;
     const isMask = kindOfModel() === "mask";
-    this.element.classList.toggle("ids", modelInfo()?.tokenizer === null);  // which would run into each other
+    const tokenizer = modelInfo()?.tokenizer;
+    this.element.classList.toggle("ids", tokenizer === null);  // which would run into each other
+    this.element.classList.toggle("by-word", tokenizer === undefined || tokenizer?.kind === "word");  // tokens without the spaces between them
     const prompt = JSON.stringify([start?.source_tokens, start?.prompt_tokens, isMask && start?.masked_at, isMask && chosen.forks]);
     if (prompt !== this.prompt) {
       this.prompt = prompt;
