@@ -17,7 +17,7 @@ struct Service {
   Metrics& metrics;
   std::string work_folder;  // where jobs and what they write lie; empty: nothing is kept
   // What is to happen first when the server stops: end what holds replies.
-  std::vector<std::function<void()>> on_stop = {};
+  std::vector<StopCall> on_stop = {};
 };
 
 // What a room keeps for as long as the server lives (threads, traces, jobs); destroyed after the

@@ -56,9 +56,11 @@ std::vector<int64_t> sizes_in(const tensor::Shape& shape) {
 }
 
 // `other` gives the other run's tensor of a name; not defined where it has none.
-Comparison compare(const Trace& a, const std::function<Tensor(const TracedTensor&)>& other) {
+Comparison compare(const Trace& a, const std::function<Tensor(const TracedTensor&)>& other,
+                   const std::function<void()>& go_on) {
   Comparison result;
   for (const TracedTensor& tensor : a.tensors()) {
+    if (go_on) go_on();
     if (!is_compared(tensor)) continue;
     const Tensor theirs = other(tensor);
     if (!theirs.defined()) {
@@ -92,14 +94,15 @@ const TensorDifference* Comparison::first_beyond(double tolerance) const {
   return found == tensors.end() ? nullptr : &*found;
 }
 
-Comparison compare_traces(const Trace& a, const Trace& b) {
-  Comparison result = compare(a, [&](const TracedTensor& tensor) {
+Comparison compare_traces(const Trace& a, const Trace& b, const std::function<void()>& go_on) {
+  const auto other = [&](const TracedTensor& tensor) {
     const TracedTensor* theirs = b.find(tensor.name);
     if (theirs == nullptr || !is_compared(*theirs)) return Tensor();
     // Values of another shape need not be computed.
     if (theirs->shape != tensor.shape) return Tensor::zeros(tensor::DType::boolean, theirs->shape);
     return b.values(tensor.name);
-  });
+  };
+  Comparison result = compare(a, other, go_on);
   for (const TracedTensor& tensor : b.tensors()) {
     if (is_compared(tensor) && a.find(tensor.name) == nullptr) {
       result.only_b.push_back(tensor.name);
@@ -108,12 +111,14 @@ Comparison compare_traces(const Trace& a, const Trace& b) {
   return result;
 }
 
-Comparison compare_with_file(const Trace& a, const io::Safetensors& file) {
-  Comparison result = compare(a, [&](const TracedTensor& tensor) {
+Comparison compare_with_file(const Trace& a, const io::Safetensors& file,
+                             const std::function<void()>& go_on) {
+  const auto other = [&](const TracedTensor& tensor) {
     const io::Safetensors::Entry* entry = file.find(tensor.name);
     if (entry == nullptr) return Tensor();
     return as_traced(tensor, file.load(*entry).contiguous());
-  });
+  };
+  Comparison result = compare(a, other, go_on);
   for (const io::Safetensors::Entry& entry : file.entries()) {
     const TracedTensor* known = a.find(entry.name);
     if (known == nullptr) result.only_b.push_back(entry.name);

@@ -1,6 +1,7 @@
 // Two runs beside each other: the first step at which they differ, and by how much.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,9 +35,11 @@ struct Comparison {
   const TensorDifference* first_beyond(double tolerance) const;
 };
 
-// Tensors of the runs, not their parameters and variants. Weighted values are left out.
-Comparison compare_traces(const Trace& a, const Trace& b);
+// Tensors of the runs, not their parameters and variants. Weighted values are left out. `go_on` is
+// called before each tensor; what it throws ends the comparison.
+Comparison compare_traces(const Trace& a, const Trace& b, const std::function<void()>& go_on = {});
 // With a file of another program, whose tensors have public names; they may lack the batch's axis.
-Comparison compare_with_file(const Trace& a, const io::Safetensors& file);
+Comparison compare_with_file(const Trace& a, const io::Safetensors& file,
+                             const std::function<void()>& go_on = {});
 
 }  // namespace headlight::explain

@@ -83,7 +83,8 @@ class Trace {
 };
 
 struct TraceOptions {
-  std::set<int64_t> layers = {};  // those to show; empty: all
+  std::set<int64_t> layers = {};     // those to show; empty: all
+  std::function<void()> go_on = {};  // called at each operation; what it throws ends the run
 };
 
 // Throws Error(bad_input) unless it is one sequence without padding. Runs the model once, without a

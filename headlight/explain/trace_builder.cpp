@@ -226,6 +226,35 @@ void TraceBuilder::put_copy(const std::string& name, const std::string& original
       numbers, value);
 }
 
+namespace {
+
+// Asks at each operation whether the run is to go on.
+class AskingObserver : public autograd::Observer {
+ public:
+  AskingObserver(Recording& recording, const std::function<void()>& go_on)
+      : recording_(recording), go_on_(go_on) {}
+
+  bool wants(std::string_view place) override { return recording_.wants(place); }
+  void see(std::string_view place, const Tensor& values) override { recording_.see(place, values); }
+  bool listens() const override { return recording_.listens(); }
+  void report(const autograd::Report& report) override {
+    if (go_on_) go_on_();
+    recording_.report(report);
+  }
+  void name(std::string_view place, const autograd::Value& value) override {
+    recording_.name(place, value);
+  }
+  autograd::RowRange rows(std::string_view place, int64_t queries) override {
+    return recording_.rows(place, queries);
+  }
+
+ private:
+  Recording& recording_;
+  const std::function<void()>& go_on_;
+};
+
+}  // namespace
+
 Trace trace_run(base::ThreadPool& threads, const nn::Parameters& parameters,
                 const std::function<void(autograd::Context& context)>& run, const Input& input,
                 const TraceOptions& options) {
@@ -243,7 +272,8 @@ Trace trace_run(base::ThreadPool& threads, const nn::Parameters& parameters,
     if (parameter->defined()) builder.know(recording.know(parameter->value()), parameter->name());
   }
   tensor::Arena arena;
-  autograd::Context context{.threads = threads, .arena = arena, .observer = &recording};
+  AskingObserver observer(recording, options.go_on);
+  autograd::Context context{.threads = threads, .arena = arena, .observer = &observer};
   run(context);
   builder.build();
   return trace;

@@ -57,9 +57,10 @@ io::Json trace_json(const Trace& trace) {
                           {"parameters", json_of(trace.parameters())}};
 }
 
-std::vector<io::NamedTensor> trace_tensors(const Trace& trace) {
+std::vector<io::NamedTensor> trace_tensors(const Trace& trace, const std::function<void()>& go_on) {
   std::vector<io::NamedTensor> all;
   for (const TracedTensor& tensor : trace.tensors()) {
+    if (go_on) go_on();
     if (!is_left_out(tensor)) all.push_back({tensor.name, trace.values(tensor.name)});
   }
   for (const TracedTensor& parameter : trace.parameters()) {

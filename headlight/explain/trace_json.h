@@ -20,8 +20,10 @@ bool is_left_out(const TracedTensor& tensor);
 
 // All tensors that are not left out, and the parameters they are made of, under their names. In a
 // file of them, or of some, "trace" in the metadata is the JSON: an independent program can
-// recompute every tensor from its operands and attributes.
-std::vector<io::NamedTensor> trace_tensors(const Trace& trace);
+// recompute every tensor from its operands and attributes. `go_on` is called before each; what it
+// throws ends it.
+std::vector<io::NamedTensor> trace_tensors(const Trace& trace,
+                                           const std::function<void()>& go_on = {});
 void write_trace(base::FileSystem& files, const std::string& path, const Trace& trace,
                  const std::vector<io::NamedTensor>& tensors);
 

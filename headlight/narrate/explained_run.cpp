@@ -129,12 +129,10 @@ ExplainedRun explain_run(ExplainWork& work, const recipes::WorkedTraining* train
   const models::Model& model = work.subject.model();
   check_layers(work);
   if (const int64_t most = tokens_written(work); most > 0) {
-    work.subject.write_on(work.threads, most);
+    work.subject.write_on(work.threads, most, work.go_on);
   }
-  ExplainedRun run{explain::trace_model(work.threads, model, work.subject.input,
-                                        {.layers = layers_traced(work)}),
-                   {},
-                   {}};
+  const explain::TraceOptions options{.layers = layers_traced(work), .go_on = work.go_on};
+  ExplainedRun run{explain::trace_model(work.threads, model, work.subject.input, options), {}, {}};
   run.variants = wanted_variants(work, run.trace);
   check_shown_memory(work, run.trace);
   // A page shows the heads around the cell that it opens at.
@@ -144,9 +142,11 @@ ExplainedRun explain_run(ExplainWork& work, const recipes::WorkedTraining* train
     if (weight_count(run.trace) <= work.request.most_weights) run.heads = heads_of(run.trace);
   }
   if (work.request.answers_cell()) return run;
+  if (work.go_on) work.go_on();
   run.continuation = work.subject.continuation(work.threads);
   if (work.subject.input.batch.targets.defined() && model.has_logits()) run.loss = loss_of(work);
   if (walks_back(work, run.trace)) {
+    if (work.go_on) work.go_on();
     const std::optional<std::string> weight =
         work.request.backward ? work.request.cell : std::nullopt;
     run.backward = walk_to_weight(run.trace, work.subject.changeable_model(), weight, training);

@@ -1,6 +1,7 @@
 // One run of a model with all that is told about it.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,6 +30,7 @@ struct ExplainWork {
   ExplainRequest request;
   const Catalogue& catalogue;
   Subject subject;
+  std::function<void()> go_on = {};  // called at each step of it; what it throws ends it
 };
 
 // How many tokens the model goes on by itself at most: as asked, and on a page, where no target is

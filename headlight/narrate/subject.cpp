@@ -177,10 +177,11 @@ std::optional<std::string> Subject::continuation(base::ThreadPool& threads) cons
   return text_of(ids) + (std::ssize(ids) == kMostWords ? " …" : "");
 }
 
-void Subject::write_on(base::ThreadPool& threads, int64_t most) {
+void Subject::write_on(base::ThreadPool& threads, int64_t most,
+                       const std::function<void()>& go_on) {
   if (given.target) return;
   explain::InputIds read = given;
-  read.target = recipes::written_ids(threads, model(), given.ids, most);
+  read.target = recipes::written_ids(threads, model(), given.ids, most, go_on);
   read.target_is_written = true;
   if (read.target->empty()) read.target.reset();
   input = explain::make_input(model(), tokenizer(), std::move(read));

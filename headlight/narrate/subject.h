@@ -1,6 +1,7 @@
 // What is explained: a model, its tokenizer and a text for it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,8 +46,8 @@ struct Subject {
   // unless that is among what is read.
   std::optional<std::string> continuation(base::ThreadPool& threads) const;
   // Lets the model, as it is now, go on by itself, at most so many tokens: these are read too, and
-  // nothing is known to be right there.
-  void write_on(base::ThreadPool& threads, int64_t most);
+  // nothing is known to be right there. `go_on` is called after each; what it throws ends it.
+  void write_on(base::ThreadPool& threads, int64_t most, const std::function<void()>& go_on = {});
 
   // Text and target as words for people, of ids.
   void name_ids();

@@ -58,21 +58,24 @@ TraceDocument::TraceDocument(base::ThreadPool& threads, base::FileSystem& files,
       throw base::Error(base::ErrorKind::failed, "trace", "", "nobody waits for it any more");
     }
   };
-  add_run(threads, files, make, false);
+  const auto work = [&] {
+    return ExplainWork{threads,        files, request_, Catalogue::of(request_.language),
+                       make(request_), go_on};
+  };
+  add_run(work(), false);
+  if (request_.train && subject(0).worked) add_run(work(), true);
   go_on();
-  if (request_.train && subject(0).worked) {
-    add_run(threads, files, make, true);
-    go_on();
-  }
   write_document();
 }
 
-void TraceDocument::add_run(base::ThreadPool& threads, base::FileSystem& files,
-                            const MakeSubject& make, bool trains) {
-  ExplainWork work{threads, files, request_, Catalogue::of(request_.language), make(request_)};
-  check_trace_memory(files, work.subject);
-  if (trains) training_ = recipes::train_worked_model(threads, *work.subject.worked);
+void TraceDocument::add_run(ExplainWork work, bool trains) {
+  check_trace_memory(work.files, work.subject);
+  if (trains) {
+    training_ = recipes::train_worked_model(work.threads, *work.subject.worked,
+                                            [&](int64_t, double) { work.go_on(); });
+  }
   ExplainedRun explained = explain_run(work, trains ? &training_ : nullptr);
+  work.go_on = {};  // what waits for it is gone when it is asked later
   runs_.push_back(std::make_unique<KeptRun>(KeptRun{std::move(work), std::move(explained)}));
 }
 

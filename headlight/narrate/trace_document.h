@@ -21,8 +21,9 @@ class TraceDocument {
  public:
   // Called for each run: a worked model that is trained has two, before and after.
   using MakeSubject = std::function<Subject(const ExplainRequest&)>;
-  // `stops`: asked between runs; then Error(failed). Throws as Explanation does, and
-  // Error(out_of_memory) before a run that needs more memory than is free.
+  // `stops`: asked at each operation, word that is written and step of a training; then
+  // Error(failed). Throws as Explanation does, and Error(out_of_memory) before a run that needs
+  // more memory than is free.
   TraceDocument(base::ThreadPool& threads, base::FileSystem& files, ExplainRequest request,
                 const MakeSubject& make, const std::function<bool()>& stops = {});
 
@@ -53,8 +54,7 @@ class TraceDocument {
     ExplainWork work;
     ExplainedRun explained;
   };
-  void add_run(base::ThreadPool& threads, base::FileSystem& files, const MakeSubject& make,
-               bool trains);
+  void add_run(ExplainWork work, bool trains);
   PageOptions page_options(std::string language) const;
   PageRun page_run(size_t number) const;
   void write_document();

@@ -62,7 +62,8 @@ std::string continuation_of(base::ThreadPool& threads, const models::Model& mode
 }
 
 std::vector<int64_t> written_ids(base::ThreadPool& threads, const models::Model& model,
-                                 const std::vector<int64_t>& ids, int64_t most) {
+                                 const std::vector<int64_t>& ids, int64_t most,
+                                 const std::function<void()>& go_on) {
   const models::Capabilities can = model.capabilities();
   if (most <= 0 || (!can.translates && !can.continues_prompt)) return {};
   tensor::Arena arena;
@@ -72,7 +73,11 @@ std::vector<int64_t> written_ids(base::ThreadPool& threads, const models::Model&
   const auto read = static_cast<int64_t>(can.translates ? 1 : ids.size());
   most = std::min(most, model.context_length() - read);
   if (most <= 0) return {};
-  return infer::generate(context, model, {prompt}, {.ending = {.max_new_tokens = most}})
+  const auto on_token = [&](const infer::NewToken&) {
+    if (go_on) go_on();
+    return true;
+  };
+  return infer::generate(context, model, {prompt}, {.ending = {.max_new_tokens = most}}, on_token)
       .front()
       .ids;
 }

@@ -28,8 +28,9 @@ std::string continuation_of(base::ThreadPool& threads, const models::Model& mode
 
 // The ids that a model writes by itself after these, greedily: of an encoder-decoder those are its
 // source. Without the id that ends them; at most so many, and none beyond the model's context.
-// Empty for models that write nothing.
+// Empty for models that write nothing. `go_on` is called after each; what it throws ends it.
 std::vector<int64_t> written_ids(base::ThreadPool& threads, const models::Model& model,
-                                 const std::vector<int64_t>& ids, int64_t most);
+                                 const std::vector<int64_t>& ids, int64_t most,
+                                 const std::function<void()>& go_on = {});
 
 }  // namespace headlight::recipes

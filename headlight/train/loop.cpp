@@ -14,8 +14,9 @@ class Loop {
     // A run that is resumed may stand where an evaluation is due.
     while (true) {
       if (is_evaluation_due()) {
-        evaluate();
+        const bool is_evaluated = evaluate();
         save();
+        if (!is_evaluated) return Outcome::interrupted;
       }
       const Progress& progress = trainer_.progress();
       if (options_.patience > 0 && progress.evaluations_since_best >= options_.patience)
@@ -23,7 +24,7 @@ class Loop {
       if (progress.step >= options_.max_iters) return Outcome::finished;
       const StepResult result = trainer_.step();
       if (events_.step) events_.step(result);
-      if (events_.interrupted && events_.interrupted()) {
+      if (is_interrupted()) {
         save();
         return Outcome::interrupted;
       }
@@ -38,10 +39,22 @@ class Loop {
            (options_.eval_interval > 0 && progress.step % options_.eval_interval == 0);
   }
 
-  void evaluate() {
+  bool is_interrupted() const { return events_.interrupted && events_.interrupted(); }
+
+  // False: it was interrupted, and is due again when the run is resumed.
+  bool evaluate() {
+    struct Interrupted {};
     if (events_.evaluating) events_.evaluating();
-    const double loss = trainer_.evaluate();
+    double loss = 0;
+    try {
+      loss = trainer_.evaluate([this](double) {
+        if (is_interrupted()) throw Interrupted();
+      });
+    } catch (const Interrupted&) {
+      return false;
+    }
     if (events_.evaluation) events_.evaluation(trainer_.progress().step, loss);
+    return true;
   }
 
   void save() {

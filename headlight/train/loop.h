@@ -21,7 +21,7 @@ struct LoopEvents {
   // Before a checkpoint is written: what is kept beside it is never behind it.
   std::function<void(int64_t step)> saving = {};
   std::function<void(int64_t step)> checkpoint = {};
-  // Asked after each step; true: save and leave.
+  // Asked after each step and before each batch of an evaluation; true: save and leave.
   std::function<bool()> interrupted = {};
 };
 

@@ -77,8 +77,8 @@ double Trainer::rehearse() {
   return seconds * static_cast<double>(options_.accumulation);
 }
 
-double Trainer::evaluate() {
-  const double loss = validation_loss(threads_, arena_, model_, task_);
+double Trainer::evaluate(const std::function<void(double share)>& progress) {
+  const double loss = validation_loss(threads_, arena_, model_, task_, progress);
   if (!std::isfinite(loss)) refuse(progress_.step, "the validation loss", loss);
   progress_.evaluated_step = progress_.step;
   progress_.valid_loss = loss;

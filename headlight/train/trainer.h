@@ -47,8 +47,9 @@ class Trainer {
   StepResult step();
   // How many seconds a step will take: the next batch's work is done, without its change.
   double rehearse();
-  // Mean loss per target of the validation set; takes note of the best. Throws as step() does.
-  double evaluate();
+  // Mean loss per target of the validation set; takes note of the best. `progress` is told before
+  // each batch; what it throws ends it, and nothing is noted. Throws as step() does.
+  double evaluate(const std::function<void(double share)>& progress = {});
 
   const Progress& progress() const noexcept { return progress_; }
   void set_progress(const Progress& progress) { progress_ = progress; }

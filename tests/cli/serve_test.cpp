@@ -15,6 +15,7 @@
 #include "headlight/recipes/recipes.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/cli/program.h"
+#include "tests/cli/served_program.h"
 #include "tests/cli/terminal.h"
 
 namespace headlight::test {
@@ -22,59 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A socket that is connected to a port of this machine, or -1.
-int connected_to(int port) {
-  const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
-    return client;
-  }
-  close(client);
-  return -1;
-}
-
-// The whole answer to a GET; empty where nobody listens.
-std::string http_answer(int port, const std::string& path, const std::string& headers = "") {
-  const int client = connected_to(port);
-  if (client < 0) return "";
-  const std::string request = "GET " + path +
-                              " HTTP/1.1\r\nhost: 127.0.0.1:" + std::to_string(port) +
-                              "\r\nconnection: close\r\n" + headers + "\r\n";
-  send(client, request.data(), request.size(), MSG_NOSIGNAL);
-  std::string answer;
-  char bytes[4096];
-  for (ssize_t count = 0; (count = recv(client, bytes, sizeof(bytes), 0)) > 0;) {
-    answer.append(bytes, static_cast<size_t>(count));
-  }
-  close(client);
-  return answer;
-}
-
-class Serve : public testing::Test {
- protected:
-  // Runs until it is told to end; its output is in a file of ours.
-  std::unique_ptr<Program> started(std::vector<std::string> words) {
-    words.insert(words.begin(), "serve");
-    folder_.put("output", "");
-    auto program = std::make_unique<Program>(
-        words, Surroundings{.set = {"XDG_CACHE_HOME=" + folder_ / "cache"},
-                            .output_path = folder_ / "output"});
-    for (int i = 0; i < 1000 && !folder_.get("output").ends_with('\n'); ++i) {
-      std::this_thread::sleep_for(10ms);
-    }
-    EXPECT_GT(port(), 0);
-    return program;
-  }
-  int port() const {
-    const std::string text = folder_.get("output");
-    const size_t colon = text.rfind(':', text.rfind('/'));
-    return std::atoi(text.c_str() + std::min(colon + 1, text.size()));
-  }
-  TemporaryFolder folder_;
-};
+class Serve : public ServedProgram {};
 
 TEST_F(Serve, prints_its_address_and_answers_there) {
   const auto program = started({"--port", "0"});

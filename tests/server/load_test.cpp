@@ -269,10 +269,11 @@ TEST(Stopping, calls_those_who_asked_for_it_once_every_reply_is_gone) {
   int calls = 0;
   bool was_gone = false;
   server::HttpServer server({.port = 0}, std::move(router), metrics);
-  server.on_stop([&] {
+  server.on_stop([&](auto) {
     ++calls;
     const std::lock_guard lock(mutex);
     was_gone = kept && kept->is_gone();
+    return true;
   });
   server.start();
   RawClient client(server.port());
@@ -282,9 +283,9 @@ TEST(Stopping, calls_those_who_asked_for_it_once_every_reply_is_gone) {
     return kept != nullptr;
   }));
   server.stop();
-  server.stop();
   EXPECT_EQ(calls, 1);
   EXPECT_TRUE(was_gone);
+  server.stop();
   // A reply may outlive the server; it does nothing any more.
   EXPECT_FALSE(kept->write("a"));
   kept->send_json(io::Json::Object{});

@@ -143,7 +143,7 @@ class OpenAiTest : public testing::Test {
  protected:
   ~OpenAiTest() override {
     if (!service_) return;
-    for (const auto& call : service_->on_stop) call();
+    for (const auto& call : service_->on_stop) call(std::chrono::steady_clock::time_point::max());
   }
 
   void serve(const std::vector<std::string>& names = {}) {

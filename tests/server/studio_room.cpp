@@ -147,7 +147,7 @@ StudioRoom::~StudioRoom() { stop(); }
 void StudioRoom::stop() {
   if (is_stopped_) return;
   is_stopped_ = true;
-  for (const auto& call : service_.on_stop) call();
+  for (const auto& call : service_.on_stop) call(std::chrono::steady_clock::time_point::max());
   service_.on_stop.clear();
   state_.reset();
 }

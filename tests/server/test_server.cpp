@@ -16,7 +16,10 @@ TestServer::TestServer(server::ServerOptions options) {
     log_lines_.emplace_back(line);
   };
   http_ = std::make_unique<server::HttpServer>(std::move(options), routes(), metrics_);
-  http_->on_stop([this] { release(); });
+  http_->on_stop([this](auto) {
+    release();
+    return true;
+  });
   http_->start();
 }
 

@@ -57,6 +57,34 @@ TEST_F(LoopTest, evaluates_saves_and_ends) {
   EXPECT_EQ(told.events, expected);
 }
 
+// The step is saved; its evaluation comes first when the run is resumed, and nothing is lost.
+TEST_F(LoopTest, leaves_in_the_middle_of_an_evaluation) {
+  SmallRun whole;
+  {
+    const TemporaryFolder other;
+    Checkpoints checkpoints(files, other.path());
+    run_loop(whole.trainer, checkpoints, {.max_iters = 4, .eval_interval = 2}, {});
+  }
+  SmallRun run;
+  bool evaluates = false;
+  {
+    Checkpoints checkpoints(files, folder.path());
+    LoopEvents events = told.listeners();
+    events.evaluating = [&] { evaluates = true; };
+    events.interrupted = [&] { return evaluates; };
+    EXPECT_EQ(run_loop(run.trainer, checkpoints, {.max_iters = 4, .eval_interval = 2}, events),
+              Outcome::interrupted);
+  }
+  EXPECT_EQ(told.events,
+            (std::vector<std::string>{"step 1", "step 2", "saving 2", "checkpoint 2"}));
+  told.events.clear();
+  SmallRun resumed;
+  EXPECT_EQ(go(resumed, {.max_iters = 4, .eval_interval = 2}), Outcome::finished);
+  EXPECT_EQ(told.events.front(), "eval 2");
+  EXPECT_EQ(resumed.trainer.progress().best_loss, whole.trainer.progress().best_loss);
+  EXPECT_EQ(resumed.trainer.progress().valid_loss, whole.trainer.progress().valid_loss);
+}
+
 TEST_F(LoopTest, evaluates_once_when_the_interval_is_longer_than_the_run) {
   SmallRun run;
   EXPECT_EQ(go(run, {.max_iters = 2, .eval_interval = 100}), Outcome::finished);

@@ -93,7 +93,7 @@ struct HttpServer::Parts {
   tcp::acceptor acceptor{io};
   asio::steady_timer pause{io};
   uint16_t port = 0;
-  std::vector<std::function<void()>> stop_calls = {};
+  std::vector<StopCall> stop_calls = {};
   std::unique_ptr<Dispatcher> dispatcher = {};
   std::unique_ptr<RequestLog> log = {};
   std::unique_ptr<WorkerPool> workers = {};
@@ -220,9 +220,7 @@ std::string HttpServer::url() const {
   return "http://" + host_and_port(parts_->options.host, parts_->port) + "/";
 }
 
-void HttpServer::on_stop(std::function<void()> call) {
-  parts_->stop_calls.push_back(std::move(call));
-}
+void HttpServer::on_stop(StopCall call) { parts_->stop_calls.push_back(std::move(call)); }
 
 void HttpServer::start() {
   Parts& parts = *parts_;
@@ -247,6 +245,9 @@ void HttpServer::start() {
 
 bool HttpServer::stop(double seconds) {
   Parts& parts = *parts_;
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                        std::chrono::duration<double>(seconds));
   if (!parts.house) {
     error_code ignored;
     parts.acceptor.close(ignored);
@@ -260,9 +261,11 @@ bool HttpServer::stop(double seconds) {
       closed.set_value();
     });
     closed.get_future().wait();
-    for (const auto& call : parts.stop_calls) call();
   }
-  if (!parts.workers->stop(seconds)) return false;
+  bool has_ended = true;
+  for (const StopCall& call : parts.stop_calls) has_ended = call(until) && has_ended;
+  const std::chrono::duration<double> left = until - Clock::now();
+  if (!parts.workers->stop(std::max(0.0, left.count())) || !has_ended) return false;
   if (parts.thread.joinable()) parts.thread.join();
   return true;
 }

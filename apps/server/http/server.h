@@ -1,6 +1,7 @@
 // Server: listens, reads requests within limits, lets handlers answer, and stops cleanly.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +12,9 @@
 #include "apps/server/http/router.h"
 
 namespace headlight::server {
+
+// Ends what a part of the server does, until this time at the latest; false: it still computes.
+using StopCall = std::function<bool(std::chrono::steady_clock::time_point until)>;
 
 // One thread reads and writes all connections, `workers` others run handlers; /health, /metrics and
 // the files of the options are answered by the first, whatever the workers do.
@@ -29,11 +33,11 @@ class HttpServer {
 
   // Called when the server stops and every reply is gone, in the order they came: they end the
   // threads that held replies. Before start().
-  void on_stop(std::function<void()> call);
+  void on_stop(StopCall call);
   void start();
   // Accepts nothing more, lets nobody wait, ends all connections and joins its threads. False: a
-  // handler still computes after this time; then the server must not be destroyed before it ends.
-  // Again: only waits. Not from a handler.
+  // handler, or what was to be called, still computes after this time; then the server must not be
+  // destroyed before it ends. Again: only waits. Not from a handler.
   bool stop(double seconds = 1e6);
 
  private:

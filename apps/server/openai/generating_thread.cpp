@@ -87,7 +87,12 @@ void GeneratingThread::stop() {
     const std::lock_guard lock(mutex_);
     is_stopped_ = true;
   }
-  arrived_.notify_one();
+  arrived_.notify_all();
+}
+
+bool GeneratingThread::wait(std::chrono::steady_clock::time_point until) {
+  std::unique_lock lock(mutex_);
+  return arrived_.wait_until(lock, until, [this] { return has_ended_; });
 }
 
 size_t GeneratingThread::size() const {
@@ -128,6 +133,9 @@ void GeneratingThread::run() {
     }
   }
   loop.fail_all(stopping_problem());
+  const std::lock_guard lock(mutex_);
+  has_ended_ = true;
+  arrived_.notify_all();
 }
 
 }  // namespace headlight::server::openai

@@ -98,6 +98,8 @@ class GeneratingThread {
 
   // Ends after the step that runs; what waits is failed. Does not wait for that.
   void stop();
+  // Whether it has ended by then.
+  bool wait(std::chrono::steady_clock::time_point until);
 
   // Requests that wait or go on.
   size_t size() const;
@@ -120,6 +122,7 @@ class GeneratingThread {
   size_t requests_ = 0;    // of all kinds, until they are forgotten
   size_t prompt_ids_ = 0;  // of them
   bool is_stopped_ = false;
+  bool has_ended_ = false;
   std::thread thread_;
 };
 

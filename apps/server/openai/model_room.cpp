@@ -179,10 +179,13 @@ std::shared_ptr<ModelRoom> ModelRooms::open(const std::string& id) {
   return room;
 }
 
-void ModelRooms::stop() {
+bool ModelRooms::stop(std::chrono::steady_clock::time_point until) {
   const std::lock_guard lock(mutex_);
   is_stopped_ = true;
   for (const auto& [id, room] : rooms_) room->thread().stop();
+  bool have_ended = true;
+  for (const auto& [id, room] : rooms_) have_ended = room->thread().wait(until) && have_ended;
+  return have_ended;
 }
 
 }  // namespace headlight::server::openai

@@ -1,6 +1,7 @@
 // ModelRoom: a served model as /v1 uses it: its thread, and how it reads prompts and sentences.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -60,8 +61,8 @@ class ModelRooms {
 
   // Throws HttpError 404 for a model that there is not.
   std::shared_ptr<ModelRoom> open(const std::string& id);
-  // Ends all threads after their present step, without waiting for them.
-  void stop();
+  // Ends all threads after their present step; false: one of them is not there yet at that time.
+  bool stop(std::chrono::steady_clock::time_point until);
 
  private:
   Service& service_;

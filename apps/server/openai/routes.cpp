@@ -181,7 +181,7 @@ RoomState add_openai_routes(Router& router, Service& service) {
   using Answer = void (*)(openai::ModelRooms&, const Request&, const std::shared_ptr<Reply>&);
   auto rooms = std::make_shared<openai::ModelRooms>(service);
   const int64_t created = openai::seconds_now();
-  service.on_stop.push_back([rooms] { rooms->stop(); });
+  service.on_stop.push_back([rooms](auto until) { return rooms->stop(until); });
   const Models& models = service.models;
   router.add("GET", "/v1/models", [&models, created](const Request&, std::shared_ptr<Reply> reply) {
     std::vector<openai::ModelEntry> entries;

@@ -24,15 +24,16 @@ Response file_of(std::string type, std::string name, std::string body) {
           .headers = {{"content-disposition", "attachment; filename=\"" + name + "\""}}};
 }
 
-std::string page_text_of(narrate::TraceDocument& document, std::string_view language) {
+std::string page_text_of(narrate::TraceDocument& document, std::string_view language,
+                         const std::function<void()>& go_on) {
   std::string text;
-  StringOutput output(text);
+  StringOutput output(text, go_on);
   document.write_page(output, language);
   return text;
 }
 
 std::string trace_file(narrate::TraceDocument& document, size_t run,
-                       const std::vector<std::string>& names) {
+                       const std::vector<std::string>& names, const std::function<void()>& go_on) {
   const explain::Trace& trace = document.trace(run);
   std::vector<io::NamedTensor> tensors;
   uint64_t bytes = 0;
@@ -55,8 +56,11 @@ std::string trace_file(narrate::TraceDocument& document, size_t run,
                      .param = "names",
                      .code = "answer_too_large"});
   }
-  if (names.empty()) tensors = explain::trace_tensors(trace);
-  for (const std::string& name : names) tensors.push_back({name, trace.values(name)});
+  if (names.empty()) tensors = explain::trace_tensors(trace, go_on);
+  for (const std::string& name : names) {
+    go_on();
+    tensors.push_back({name, trace.values(name)});
+  }
   return safetensors_text(tensors,
                           {{"trace", io::json_text(narrate::trace_json_with_steps(trace))}});
 }
@@ -72,12 +76,13 @@ void export_trace(Studio& studio, const Request& request, const std::shared_ptr<
   if (form == "html") {
     const narrate::Catalogue& catalogue = asked_catalogue(query);
     query.refuse_others();
-    reply->send(
-        file_of("text/html; charset=utf-8", file, page_text_of(document, catalogue.language())));
+    reply->send(file_of("text/html; charset=utf-8", file,
+                        page_text_of(document, catalogue.language(), while_awaited(reply))));
   } else if (form == "safetensors") {
     const std::vector<std::string> names = query.words("names", 256);
     query.refuse_others();
-    reply->send(file_of(std::string(kBytes), file, trace_file(document, run, names)));
+    reply->send(
+        file_of(std::string(kBytes), file, trace_file(document, run, names, while_awaited(reply))));
   } else if (form == "csv" || form == "svg") {
     const std::string name = query.needed_text("name");
     const narrate::Catalogue& catalogue = asked_catalogue(query);
@@ -136,7 +141,7 @@ void compare_dump(Studio& studio, const Request& request, const std::shared_ptr<
   const explain::Comparison found = about("body", [&] {
     const io::Safetensors file(
         std::make_shared<base::MemoryInput>("body", std::as_bytes(std::span(request.body))));
-    return explain::compare_with_file(trace, file);
+    return explain::compare_with_file(trace, file, while_awaited(reply));
   });
   reply->send_json(comparison_json(trace, found, tolerance));
 }
@@ -156,7 +161,8 @@ void compare_runs(Studio& studio, const Request& request, const std::shared_ptr<
   }
   const explain::Trace& ours = a->document->trace(a->run_at(order.a_run));
   const explain::Trace& theirs = b->document->trace(b->run_at(order.b_run));
-  reply->send_json(comparison_json(ours, explain::compare_traces(ours, theirs), order.tolerance));
+  reply->send_json(comparison_json(
+      ours, explain::compare_traces(ours, theirs, while_awaited(reply)), order.tolerance));
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 // JobStore: long work in folders of the work folder, one at a time, told to whoever listens.
 #pragma once
 
-#include <atomic>
+#include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -12,34 +11,12 @@
 #include <vector>
 
 #include "apps/server/http/http.h"
+#include "apps/server/studio/job_folder.h"
 #include "apps/server/studio/job_order.h"
 
 namespace headlight::server::studio {
 
-enum class JobState { queued, running, paused, done, failed, cancelled };
-std::string_view name_of(JobState state);
-
-// What is known of a job; a copy.
-struct JobFacts {
-  std::string id = {};
-  std::string kind = {};
-  std::string name = {};
-  std::string model = {};
-  JobState state = JobState::queued;
-  std::string created = {};  // "2026-11-17T16:02:11Z"
-  double progress = 0;
-  std::string error = {};    // of one that failed
-  std::string written = {};  // the id of the model that it became
-  int64_t events = 0;        // so far
-  io::Json request = {};
-  io::Json result = {};
-};
-// {"id", "kind", "name", "model", "state", "created", "progress", "error", "written", "events"}
-// and, where they are wanted, "request" and "result".
-io::Json job_json(const JobFacts& facts, bool whole);
-
-// Thread-safe. A job's folder holds job.json, events.jsonl, data.txt and what the work writes; each
-// file is whole at any time. What was at work when the server ended is paused when it begins again.
+// Thread-safe. What was at work when the server ended is paused when it begins again.
 class JobStore {
  public:
   struct Options {
@@ -73,32 +50,26 @@ class JobStore {
   // client goes. The first part may wait for the client.
   void follow(const std::string& id, int64_t after, const std::shared_ptr<Reply>& reply);
 
-  // Interrupts what is at work, which saves itself, and waits for it.
-  void stop();
+  // Interrupts what is at work, which saves itself.
+  void begin_stop();
+  // The same, and waits for it: for a training until it has saved its last step, for other work no
+  // longer than until then. False: that still computes; what it has finished is kept.
+  bool stop(std::chrono::steady_clock::time_point until);
 
  private:
-  struct Event {
-    int64_t number = 0;
-    std::string name = {};
-    std::string data = {};  // JSON
-  };
   struct Job;
   using JobPointer = std::shared_ptr<Job>;
 
   void read_folder();
   JobPointer read_job(const std::string& id);
   JobPointer find(const std::string& id) const;
-  JobFacts facts_of(const Job& job) const;
-  void read_events(Job& job);
-  void keep_event(Job& job, Event event);
-  void save(const Job& job);
+  void keep_event(Job& job, JobEvent event);
   void tell(Job& job, std::string_view name, const io::Json& event);
   void tell_progress(Job& job, double share);
   void set_state(Job& job, JobState state);
   void work();
   void run(const JobPointer& job);
   void finish(Job& job, const recipes::JobResult& result);
-  std::string path_of(const Job& job) const;
 
   base::ThreadPool& threads_;
   base::FileSystem& files_;
@@ -108,6 +79,7 @@ class JobStore {
   std::condition_variable changed_;
   std::vector<JobPointer> jobs_;
   int64_t last_number_ = 0;
+  JobPointer at_work_;
   bool is_stopping_ = false;
   std::thread thread_;
 };

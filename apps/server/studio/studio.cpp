@@ -73,6 +73,13 @@ const narrate::Catalogue& asked_catalogue(QueryFields& query) {
   return narrate::Catalogue::of(query.choice("lang", codes));
 }
 
+std::function<void()> while_awaited(const std::shared_ptr<Reply>& reply) {
+  return [reply] {
+    if (!reply->is_gone()) return;
+    throw base::Error(base::ErrorKind::failed, "request", "", "nobody waits for it any more");
+  };
+}
+
 std::string safetensors_text(const std::vector<io::NamedTensor>& tensors,
                              const io::Metadata& metadata) {
   std::string text;
@@ -95,11 +102,12 @@ RoomState add_studio_routes(Router& router, Service& service) {
   add_job_routes(routes);
   add_lesson_routes(routes);
   add_export_routes(routes);
-  service.on_stop.push_back([weak = std::weak_ptr(studio)] {
+  service.on_stop.push_back([weak = std::weak_ptr(studio)](auto until) {
     const auto alive = weak.lock();
-    if (alive == nullptr) return;
-    alive->jobs().stop();
-    alive->workers().stop();
+    if (alive == nullptr) return true;
+    alive->jobs().begin_stop();
+    const bool has_ended = alive->workers().stop(until);
+    return alive->jobs().stop(until) && has_ended;
   });
   return studio;
 }

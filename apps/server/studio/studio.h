@@ -83,17 +83,24 @@ auto about(std::string_view param, const Call& call) {
   }
 }
 
+// For work that takes a while: throws once nobody waits for its answer any more.
+std::function<void()> while_awaited(const std::shared_ptr<Reply>& reply);
+
 // Gathers what is written.
 class StringOutput : public base::Output {
  public:
-  explicit StringOutput(std::string& text) : text_(text) {}
+  // `go_on` is called before each piece.
+  explicit StringOutput(std::string& text, std::function<void()> go_on = {})
+      : text_(text), go_on_(std::move(go_on)) {}
   using base::Output::write;
   void write(std::span<const std::byte> bytes) override {
+    if (go_on_) go_on_();
     text_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
 
  private:
   std::string& text_;
+  std::function<void()> go_on_;
 };
 
 // Bytes of a safetensors file.

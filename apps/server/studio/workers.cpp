@@ -7,7 +7,10 @@ Workers::Workers(const Options& options) : most_waiting_(options.waiting) {
   for (int i = 0; i < options.threads; ++i) threads_.emplace_back([this] { serve(); });
 }
 
-Workers::~Workers() { stop(); }
+Workers::~Workers() {
+  stop(std::chrono::steady_clock::time_point::max());
+  for (std::thread& thread : threads_) thread.join();
+}
 
 void Workers::compute(std::shared_ptr<Reply> reply,
                       std::function<void(const std::shared_ptr<Reply>&)> work) {
@@ -32,27 +35,32 @@ void Workers::serve() {
       if (is_stopping_) return;
       order = std::move(orders_.front());
       orders_.pop_front();
+      ++computing_;
     }
-    if (order.reply->is_gone()) continue;
-    try {
-      order.work(order.reply);
-    } catch (...) {
-      order.reply->send_exception(std::current_exception());
-    }
+    compute(order);
+    order = {};  // what it holds goes before it counts as done
+    const std::lock_guard lock(mutex_);
+    --computing_;
+    if (is_stopping_) changed_.notify_all();
   }
 }
 
-void Workers::stop() {
-  std::deque<Order> dropped;
-  {
-    const std::lock_guard lock(mutex_);
-    is_stopping_ = true;
-    dropped.swap(orders_);
+void Workers::compute(const Order& order) {
+  if (order.reply->is_gone()) return;
+  try {
+    order.work(order.reply);
+  } catch (...) {
+    order.reply->send_exception(std::current_exception());
   }
+}
+
+bool Workers::stop(std::chrono::steady_clock::time_point until) {
+  std::deque<Order> dropped;  // goes after the lock
+  std::unique_lock lock(mutex_);
+  is_stopping_ = true;
+  dropped.swap(orders_);
   changed_.notify_all();
-  for (std::thread& thread : threads_) {
-    if (thread.joinable()) thread.join();
-  }
+  return changed_.wait_until(lock, until, [&] { return computing_ == 0; });
 }
 
 }  // namespace headlight::server::studio

@@ -2,6 +2,7 @@
 // moment, in the order in which it comes.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -29,8 +30,8 @@ class Workers {
   // HttpError 503 when too many wait.
   void compute(std::shared_ptr<Reply> reply,
                std::function<void(const std::shared_ptr<Reply>&)> work);
-  // Lets nobody wait any longer, and joins the threads once what they compute is done.
-  void stop();
+  // Lets nobody wait any longer, and waits for what is being computed. False: that goes on.
+  bool stop(std::chrono::steady_clock::time_point until);
 
  private:
   struct Order {
@@ -38,12 +39,14 @@ class Workers {
     std::function<void(const std::shared_ptr<Reply>&)> work;
   };
   void serve();
+  static void compute(const Order& order);
 
   size_t most_waiting_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Order> orders_;
   bool is_stopping_ = false;
+  int computing_ = 0;
   std::vector<std::thread> threads_;
 };
 
