@@ -1,4 +1,5 @@
 // /api/jobs: work that takes longer, what it tells, and that it outlives the server.
+#include <algorithm>
 #include <filesystem>
 #include <thread>
 
@@ -212,6 +213,28 @@ TEST_F(StudioJobs, that_fail_say_why) {
   const Json job = room.get("/api/jobs/" + id).json();
   EXPECT_EQ(*job.find("state")->text(), "failed");
   EXPECT_NE(job.find("error")->text()->find("data"), std::string::npos);
+}
+
+TEST_F(StudioJobs, are_listed_the_newest_first_after_a_new_start_too) {
+  const auto listed = [](StudioRoom& room) {
+    std::vector<std::string> ids;
+    const Json all = room.get("/api/jobs").json();
+    for (const Json& job : *all.find("jobs")->array()) ids.push_back(*job.find("id")->text());
+    return ids;
+  };
+  std::vector<std::string> begun_ids;
+  {
+    StudioRoom first(folder_ / "work");
+    for (int i = 0; i < 11; ++i) {
+      begun_ids.push_back(begun(first, Json::Object{{"kind", "score"}, {"model", "stories"}}));
+      followed(first, begun_ids.back());
+    }
+    std::ranges::reverse(begun_ids);
+    EXPECT_EQ(begun_ids.front(), "j11");
+    EXPECT_EQ(listed(first), begun_ids);
+  }
+  StudioRoom second(folder_ / "work");
+  EXPECT_EQ(listed(second), begun_ids);
 }
 
 TEST_F(StudioJobs, need_a_folder) {

@@ -90,6 +90,10 @@ void JobStore::read_folder() {
     last_number_ = std::max(last_number_, *number);
     if (JobPointer job = read_job(id)) jobs_.push_back(std::move(job));
   }
+  // In the order in which they were begun: j10 is after j9.
+  std::ranges::sort(jobs_, {}, [](const JobPointer& job) {
+    return std::pair(job->facts.id.size(), job->facts.id);
+  });
 }
 
 // Nothing for a folder that no job of ours has written.
