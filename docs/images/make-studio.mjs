@@ -1,4 +1,4 @@
-// Makes the pictures of docs/studio.md again, each panel on a laptop, in the dark, on a phone and in Korean: HEADLIGHT_PROGRAM=… node docs/images/make-studio.mjs. Needs chromium, studio/node_modules and cwebp (Debian's `webp`).
+// Makes the pictures of docs/studio.md again, each panel on a laptop, in the dark, on a phone and in Korean: HEADLIGHT_PROGRAM=… node docs/images/make-studio.mjs [PANEL…]. Needs chromium, studio/node_modules and cwebp (Debian's `webp`).
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,16 +12,35 @@ const panels = {
   walk: [`${worked}&panel=walk&cell=encoder.0.self.head.1.scores[3,5]`, "#why .value"],
   heads: ["model=numbers&panel=heads", ".thumb"],
   microscope: [`${worked}&panel=microscope&mode=map&head=decoder.0.self.1&rows=3`, ".tile-grid"],
+  lab: ["model=numbers&panel=lab&method=zero&head=decoder.0.self.5", "#lab-importance .head-cell", "#lab-importance"],
+  lab_points: ["model=numbers&panel=lab&method=zero&head=decoder.0.self.5", ".scatter", "#lab-scatter"],
+  lab_prune: ["model=numbers&panel=lab&keep=43", "#lab-bench", "#lab-prune"],
 };
 const kinds = { "": { viewport: laptop }, "-dark": { viewport: laptop, colorScheme: "dark" }, "-phone": { viewport: phone }, "-ko": { viewport: laptop, language: "ko" } };
 
 const folder = mkdtempSync(`${tmpdir()}/studio-pictures-`);
 const [server, browser] = await Promise.all([startServer(), startBrowser()]);
-for (const [name, [hash, awaited]] of Object.entries(panels)) {
+const asked = process.argv.slice(2);
+const isAsked = (name) => asked.length === 0 || asked.includes(name);
+
+// What the lab shows is measured once.
+async function measureHeads() {
+  const { page, close } = await openPage(browser, `${server.address}/#model=numbers&panel=lab&keep=43`);
+  page.setDefaultTimeout(120_000);
+  for (const [click, awaited] of [["#lab-measure", ".scatter"], ["#patch-form .go", "#lab-patch .head-cell"], ["#curve-go", ".quality"], ["#make-real", "#bench-go"], ["#bench-go", "#lab-bench"]]) {
+    await page.click(click);
+    await page.waitForSelector(awaited);
+  }
+  await close();
+}
+if (isAsked("lab") || isAsked("lab_points") || isAsked("lab_prune")) await measureHeads();
+
+for (const [name, [hash, awaited, card]] of Object.entries(panels).filter(([name]) => isAsked(name))) {
   for (const [kind, { language = "en", ...options }] of Object.entries(kinds)) {
     const { page, close } = await openPage(browser, `${server.address}/#${hash}&lang=${language}`, options);
     await page.waitForSelector(awaited);
     if (name === "start") await page.locator("#first").evaluate((one) => one.scrollIntoView({ block: "start", behavior: "instant" }));
+    if (card) await page.locator(card).evaluate((one) => one.scrollIntoView({ block: "start", behavior: "instant" }));
     await page.waitForTimeout(800);
     await page.screenshot({ path: `${folder}/picture.png` });
     execFileSync("cwebp", ["-quiet", "-q", "82", "-m", "6", `${folder}/picture.png`, "-o", `${here}studio-${name}${kind}.webp`]);

@@ -15,6 +15,7 @@ import { state } from "./state/state";
 import { has, hasLanguage, wordsOf } from "./texts/words";
 import { data } from "./trace/document";
 import { exerciseSwitch, lessonEntries, lessonTitle, lessonView } from "./views/lesson/lesson";
+import { labEntries } from "./views/lab/lab";
 import { panels } from "./views/studio_panels";
 import { startView } from "./views/start";
 import { walkEntries } from "./views/walk/walk";
@@ -39,7 +40,7 @@ async function open(): Promise<void> {
   setSource(new Server());
   addToBar(exerciseSwitch);
   addToPanels(sentenceBar);
-  setEntries({ walk: walkEntries, lesson: lessonEntries });
+  setEntries({ walk: walkEntries, lesson: lessonEntries, lab: labEntries });
   setViews([startView, ...panels, lessonView], () => (state.panel === "lesson" && data.lesson ? lessonTitle() : wordsOf(has(`studio.panel.${state.panel}`) ? `studio.panel.${state.panel}` : "studio.welcome")));
   Object.assign(state, { panel: "start", model: "worked", lang: preferredLanguage() });
   await Promise.all([loadTexts(state.lang), openSession()]);

@@ -13,9 +13,10 @@ export interface ModelInfo {
   width?: number;
   context_length?: number;
   vocab_size?: number;
-  attentions?: { name: string; heads: number }[];
+  attentions?: { name: string; heads: number; original_heads?: number; left?: number[] }[];
   folder?: string;
   tokenizer?: { kind: string; mask: string | null } | null;
+  job?: string | null;  // that wrote it
   reference?: { file: string; compared: number; largest_difference: number; relative: number } | null;  // numbers that came with the model, and how near the engine is to them
 }
 export interface ModelsAnswer {

@@ -6,8 +6,14 @@ import { choosePanel, redraw, remember } from "./page";
 import { busy, failure, known, modelInfo, onSession, openTrace } from "./session";
 
 export function sentenceBar(): HTMLElement {
-  const models = element("select", { id: "model", "aria-label": text("studio.model"), change: () => { state.model = models.value; state.text = ""; state.target = ""; state.train = false; run(); } },
-    known.models.map((model) => element("option", { value: model.id }, model.id)));
+  const models = element("select", { id: "model", "aria-label": text("studio.model"), change: () => {
+    state.model = models.value;
+    // What a job has made reads the same sentence as the model it was made of.
+    if (modelInfo()?.source !== "job") state.text = "";
+    state.target = "";
+    state.train = false;
+    run();
+  } });
   const sentence = element("input", { id: "sentence", type: "text", autocomplete: "off", spellcheck: "false", "aria-label": text("studio.sentence"), "aria-describedby": "said", maxlength: 4000 });
   const target = element("input", { id: "target", type: "text", autocomplete: "off", spellcheck: "false", "aria-label": text("studio.target"), placeholder: text("studio.target"), maxlength: 4000 });
   const trained = element("input", { type: "checkbox", id: "trained", change: () => { state.train = trained.checked; run(); } });
@@ -17,6 +23,8 @@ export function sentenceBar(): HTMLElement {
   go.type = "submit";
   const made = element("form", { class: "sentence-bar", submit: (event: Event) => { event.preventDefault(); state.text = sentence.value; state.target = target.value; run(); } }, models, sentence, target, training, go, said);
   const show = () => {
+    const ids = known.models.map((model) => model.id);
+    if (ids.join() !== [...models.options].map((one) => one.value).join()) fill(models, ids.map((id) => element("option", { value: id }, id)));
     models.value = state.model;
     if (document.activeElement !== sentence) sentence.value = state.text;
     if (document.activeElement !== target) target.value = state.target;

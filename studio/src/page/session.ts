@@ -22,6 +22,11 @@ export async function openSession(): Promise<void> {
   known = await source.models();
   if (!modelInfo()) state.model = known.models[0]?.id ?? "worked";
 }
+// Jobs write models while the page is open.
+export async function refreshModels(): Promise<void> {
+  known = await source.models();
+  tell();
+}
 export async function loadTexts(language: string): Promise<void> {
   const told = await source.texts(language);
   for (const { code, name } of told.languages) languageNames.set(code, name);

@@ -1,7 +1,8 @@
 // All panels of the studio, in the order of their tabs.
 import { compareView } from "./compare/compare";
+import { labView } from "./lab/lab";
 import { nextWord } from "./next_word/next_word";
 import { runPanels } from "./panels";
 import type { View } from "./view";
 
-export const panels: View[] = [...runPanels, nextWord, compareView];
+export const panels: View[] = [...runPanels, nextWord, labView, compareView];
