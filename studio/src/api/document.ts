@@ -52,7 +52,7 @@ export class Document implements Source {
   }
   exportAddress(): undefined { return undefined; }
 
-  models = refused; texts = refused; trace = refused; lessons = refused; lesson = refused; numbers = refused; ask = refused; stream = refused; file = refused;
+  models = refused; texts = refused; trace = refused; lessons = refused; lesson = refused; numbers = refused; ask = refused; pushes = refused; stream = refused; file = refused;
 }
 
 interface OwnPlace { tensor: Tensor; name: string; stack: string; layer: number; kind: string; heads: number; queries: number; keys: number }

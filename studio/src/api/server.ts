@@ -4,7 +4,7 @@ import { state } from "../state/state";
 import { endOf, placeOf } from "../trace/run";
 import { accessHeaders, askForKey } from "./access";
 import { readSafetensors } from "./safetensors";
-import { ApiError, type CellAnswer, type EdgesAnswer, type HeadsAnswer, type HeadsRequest, type Lesson, type ModelsAnswer, type ServerEvent, type Source, type TextsAnswer, type Tile, type TileRequest, type TraceRequest } from "./source";
+import { ApiError, type CellAnswer, type EdgesAnswer, type HeadsAnswer, type HeadsRequest, type Lesson, type ModelsAnswer, type PushesAnswer, type ServerEvent, type Source, type TextsAnswer, type Tile, type TileRequest, type TraceRequest } from "./source";
 import type { PageDocument } from "./types";
 
 type Query = Record<string, string | number | undefined>;
@@ -83,6 +83,7 @@ export class Server implements Source {
   async heads(request: HeadsRequest = {}): Promise<HeadsAnswer> {
     return (await this.ofTrace("/heads", { size: request.size, behaviour: request.behaviour ? 1 : undefined, importance: request.importance ? 1 : undefined, run: state.run })).json();
   }
+  async pushes(request: { head: string; at: number; best: number }): Promise<PushesAnswer> { return (await this.ofTrace("/pushes", { ...request, run: state.run })).json(); }
   exportAddress(form: string, query: Record<string, string> = {}): string { return addressOf(`/api/export/${data.id}.${form}`, { run: state.run, ...query }); }
 
   async file(address: string): Promise<Blob> { return (await send("GET", address)).blob(); }

@@ -60,6 +60,9 @@ export interface Place { name: string; stack: string; layer: number; kind: strin
 export interface HeadsAnswer { heads: MappedHead[]; places: Place[]; sink: { share: number; heads: number } }
 export interface HeadsRequest { size?: number; behaviour?: boolean; importance?: boolean }
 
+export interface PushedWord { id: number; token: string; value: number }
+export interface PushesAnswer { head: string; at: number; up: PushedWord[]; down: PushedWord[] }
+
 export interface Lesson { name: string; language: string; title: string; steps: number; command: string }
 
 export interface ServerEvent { event: string; id?: string; data: any }
@@ -77,6 +80,7 @@ export interface Source {
   cell(cell: string): Promise<CellAnswer>;
   edges(request: { name: string; head: number; mass: number; limit: number; rows?: number[]; skipFirst?: boolean }): Promise<EdgesAnswer>;
   heads(request?: HeadsRequest): Promise<HeadsAnswer>;
+  pushes(request: { head: string; at: number; best: number }): Promise<PushesAnswer>;  // of a server alone
   exportAddress(form: "html" | "svg" | "csv" | "safetensors", query?: Record<string, string>): string | undefined;
   file(address: string): Promise<Blob>;  // what stands there
   // Only a server has these; a document refuses them.

@@ -90,7 +90,7 @@ function content(): Child {
       hasParts(tensor) && element("label", { class: "check-box" }, checkBox(chosen.merged, (on) => { chosen.merged = on; redraw(); }), " ", text("studio.microscope.merge"))),
     element("div", { class: "scopes" }, shown.map((head) => scope(tensor, place, head))),
     dotProduct(tensor, place, index),
-    headEffect(chosenHead()),
+    headEffect(chosenHead(), tensor.name.startsWith("decoder.") || run().tokens.length === 0 ? [...chosen.rows].pop() : undefined),
   ];
 }
 function checkBox(on: boolean, change: (on: boolean) => void): HTMLInputElement {
