@@ -334,6 +334,25 @@ test("what the server refuses is told, with its numbers, where the sentence stan
   assert.ok((await page.locator(".thumb").count()) > 0, "what was shown is gone");
 });
 
+test("a run that does not fit is shown with the layers that do", { skip }, async (t) => {
+  const page = await studio(t, `${trained}&panel=heads`);
+  await page.waitForSelector(".thumb");
+  const asked = [];
+  await page.route(/\/api\/trace$/, (route) => {
+    const { layers } = route.request().postDataJSON();
+    asked.push(layers);
+    return layers?.length === 1 ? route.continue() : route.fulfill({ status: 413, json: { error: { message: "too large", type: "invalid_request_error", param: null, code: null } } });
+  });
+  await page.selectOption("#model", "stories");
+  await page.waitForFunction(() => /first 1 of 3/.test(document.getElementById("said").textContent));
+  await page.waitForFunction(() => document.querySelectorAll(".thumb").length === 4);
+  assert.deepEqual(asked, [undefined, [0, 1], [0]]);
+  for (const panel of ["walk", "microscope", "next_word", "compare"]) {
+    await page.click(`[data-panel="${panel}"]`);
+    await page.waitForSelector({ walk: "#step-7 .figure", microscope: "#microscope svg path", next_word: "#next-step .lens", compare: "#other-sentence" }[panel], { state: "attached" });
+  }
+});
+
 test("a lesson opens in its language, answers why, and leads back to the studio", { skip }, async (t) => {
   const page = await studio(t);
   await page.waitForSelector(".lesson-card");

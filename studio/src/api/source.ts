@@ -13,6 +13,7 @@ export interface ModelInfo {
   width?: number;
   context_length?: number;
   vocab_size?: number;
+  layers?: { encoder: number; decoder: number };
   attentions?: { name: string; heads: number; original_heads?: number; left?: number[] }[];
   folder?: string;
   tokenizer?: { kind: string; mask: string | null } | null;
@@ -28,7 +29,7 @@ export interface ModelsAnswer {
 export interface TextsAnswer { language: string; languages: { code: string; name: string }[]; texts: Record<string, string> }
 
 export interface TraceRequest {
-  model?: string; text?: string; ids?: number[]; target?: string; train?: boolean; continue?: number; backward?: boolean; seed?: number; heads?: number; width?: number; layer_count?: number;
+  model?: string; text?: string; ids?: number[]; layers?: number[]; target?: string; train?: boolean; continue?: number; backward?: boolean; seed?: number; heads?: number; width?: number; layer_count?: number;
   sentences?: { source: string; target: string }[]; variants?: string[]; scale?: string; norm?: string; special?: boolean;
 }
 

@@ -3,7 +3,7 @@ import { button, element, fill, setAttribute } from "../draw/element";
 import { state } from "../state/state";
 import { text } from "../texts/words";
 import { choosePanel, redraw, remember } from "./page";
-import { busy, failure, known, modelInfo, onSession, openTrace } from "./session";
+import { busy, failure, known, layersShown, modelInfo, onSession, openTrace } from "./session";
 
 export function sentenceBar(): HTMLElement {
   const models = element("select", { id: "model", "aria-label": text("studio.model"), change: () => {
@@ -34,7 +34,7 @@ export function sentenceBar(): HTMLElement {
     trained.checked = state.train;
     go.disabled = busy;
     made.toggleAttribute("aria-busy", busy);
-    fill(said, failure && !busy ? failure.message : "");
+    fill(said, busy ? "" : failure ? failure.message : layersShown ? text("studio.layers_shown", layersShown) : "");
     sentence.setAttribute("aria-invalid", String(Boolean(failure)));
   };
   onSession(show);

@@ -1,6 +1,7 @@
 // What is open at the server: the model, the sentence, and the trace of it.
-import { ApiError, source, type ModelInfo, type ModelsAnswer } from "../api/source";
+import { ApiError, source, type ModelInfo, type ModelsAnswer, type TraceRequest } from "../api/source";
 import { asRead, exampleFor } from "../api/sentence";
+import type { PageDocument } from "../api/types";
 import { state } from "../state/state";
 import { addTexts, languageNames } from "../texts/words";
 import { openDocument } from "../trace/document";
@@ -38,6 +39,21 @@ let opened = "";  // what was asked for last
 export function isOpen(): boolean { return opened !== "" && opened === wanted(); }
 function wanted(): string { return JSON.stringify([state.model, state.text, state.target, state.train]); }
 
+export let layersShown: { shown: number; all: number } | undefined;  // where not all of them fit
+// A run that is too large for the server's memory is asked for with half of its layers, and half of these.
+async function traceThatFits(request: TraceRequest, signal: AbortSignal): Promise<PageDocument> {
+  const all = Math.max(modelInfo()?.layers?.encoder ?? 0, modelInfo()?.layers?.decoder ?? 0);
+  layersShown = undefined;
+  for (let shown = all; ; shown = Math.ceil(shown / 2)) {
+    try {
+      return await source.trace(shown === all ? request : { ...request, layers: Array.from({ length: shown }, (_, i) => i) }, signal);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 413 || shown <= 1) throw error;
+      layersShown = { shown: Math.ceil(shown / 2), all };
+    }
+  }
+}
+
 let running: AbortController | undefined;
 // Traces the chosen sentence by the chosen model. False: it could not be, and `failure` says why, or another one was asked for meanwhile.
 export async function openTrace(): Promise<boolean> {
@@ -50,7 +66,7 @@ export async function openTrace(): Promise<boolean> {
     const model = modelInfo();
     const isWorked = state.model === "worked";
     const text = state.text || exampleFor(model, known);
-    const document = await source.trace({ model: state.model, ...asRead(model, text), ...(state.target !== "" && { target: state.target }), ...(isWorked && state.train && { train: true }) }, own.signal);
+    const document = await traceThatFits({ model: state.model, ...asRead(model, text), ...(state.target !== "" && { target: state.target }), ...(isWorked && state.train && { train: true }) }, own.signal);
     state.text = text;
     openDocument({ ...document, texts: {} });
     await loadSmallRun();
