@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { after, before, test } from "node:test";
 import { tmpdir } from "node:os";
 import { writeBertShaped, writeGpt2Shaped } from "./model_folders.mjs";
-import { engine, missing, openPage, readSafetensors, root, startBrowser, startServer } from "./studio.mjs";
+import { atRest, engine, missing, openPage, readSafetensors, root, startBrowser, startServer } from "./studio.mjs";
 
 const skip = missing() ?? false;
 const sorter = [process.env.HEADLIGHT_SHARED ?? `${root}../shared`].map((one) => `${one}/data/gpt-nano-sort`).find((one) => existsSync(`${one}/model.safetensors`));
@@ -26,7 +26,6 @@ async function studio(t, { model, text, panel, patience = 20_000 }) {
   opened.page.expectNothingWrong = () => assert.deepEqual(opened.wrong, [], `${model}, ${panel}`);
   return opened.page;
 }
-const ready = (page) => page.waitForFunction(() => !document.querySelector("#walk [aria-busy], .sentence-bar[aria-busy]"));
 
 // What `headlight forward --trace` writes for the ids that the page shows.
 function engineTrace(model, { ids, source }, names) {
@@ -65,11 +64,11 @@ async function everyPanel(t, { model, folder: path = model, text, place, head, w
   map.expectNothingWrong();
   await map.click('[data-panel="microscope"]');
   await map.waitForSelector(`.scope[data-head="${place}.${head}"] svg path`, { state: "attached" });
-  await ready(map);
+  await atRest(map);
   map.expectNothingWrong();
   await map.click('[data-panel="next_word"]');
   await map.waitForSelector("#next-step .lens");
-  await ready(map);
+  await atRest(map);
   if (writes) assert.ok((await map.locator(".token").count()) > 0, `${model} writes nothing`);
   map.expectNothingWrong();
   await map.click('[data-panel="compare"]');
@@ -95,7 +94,7 @@ test("a model without a tokenizer is given ids", { skip: skip || (sorter ? false
   const page = await everyPanel(t, { model: "gpt-nano-sort", folder: sorter, text: "2 0 1 2 0 1", place: "decoder.1.self", head: 2 });
   await page.click('[data-panel="next_word"]');
   await page.waitForSelector("#next-step .lens");
-  await ready(page);
+  await atRest(page);
   const sorted = await page.locator(".token").allTextContents();
   assert.deepEqual(sorted.slice(0, 5).map((one) => one.trim()), ["0", "0", "1", "1", "2"]);
   await page.fill("#sentence", "one two");

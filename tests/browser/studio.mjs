@@ -72,4 +72,12 @@ export async function seriousViolations(page, parts) {
   return found.violations.filter((one) => ["serious", "critical"].includes(one.impact)).map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
 }
 
+// All of a panel is there: what stands far below is fetched when it is scrolled to.
+export async function atRest(page) {
+  await page.waitForFunction(() => {
+    const waiting = document.querySelector("#walk [aria-busy], .sentence-bar[aria-busy]");
+    waiting?.scrollIntoView({ block: "center", behavior: "instant" });
+    return !waiting;
+  });
+}
 export async function box(locator) { const found = await locator.boundingBox(); return found ?? { x: -1, y: -1, width: 0, height: 0 }; }

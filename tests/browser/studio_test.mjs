@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { box, engine, laptop, larger, missing, openPage, phone, readSafetensors, seriousViolations, startBrowser, startServer } from "./studio.mjs";
+import { atRest, box, engine, laptop, larger, missing, openPage, phone, readSafetensors, seriousViolations, startBrowser, startServer } from "./studio.mjs";
 
 const skip = missing() ?? false;
 const sentence = "When you play the game of thrones";
@@ -151,8 +151,8 @@ test("a link restores the exact view", { skip }, async (t) => {
     const second = await studio(t, new URL(first.url()).hash);
     await second.waitForSelector(".badge");
     await second.waitForSelector("#microscope svg, #microscope .tile-grid, #heads-map .thumb");
-    await second.waitForFunction(() => !document.querySelector("[aria-busy]"));
-    await first.waitForFunction(() => !document.querySelector("[aria-busy]"));
+    await atRest(second);
+    await atRest(first);
     assert.equal(await second.locator("#walk").innerText(), await first.locator("#walk").innerText());
     assert.equal(second.url(), first.url());
     for (const name of hash.split("&").map((one) => one.split("=")[0])) assert.match(second.url(), new RegExp(`[#&]${name}=`), `${name} is lost`);
