@@ -92,6 +92,10 @@ test("the three-sentence model in every panel", { skip }, async (t) => {
 
 test("a model without a tokenizer is given ids", { skip: skip || (sorter ? false : "gpt-nano-sort is not here") }, async (t) => {
   const page = await everyPanel(t, { model: "gpt-nano-sort", folder: sorter, text: "2 0 1 2 0 1", place: "decoder.1.self", head: 2 });
+  // Its numbers came with it: the badge says how close the engine is.
+  const told = (await (await fetch(`${server.address}/api/models`)).json()).models.find((one) => one.id === "gpt-nano-sort").reference;
+  assert.ok(told.compared > 10 && told.relative < 1e-4, JSON.stringify(told));
+  assert.match(await page.locator(".badge.reference").innerText(), new RegExp(String(told.compared)));
   await page.click('[data-panel="next_word"]');
   await page.waitForSelector("#next-step .lens");
   await atRest(page);

@@ -18,7 +18,7 @@ export interface ModelInfo {
   folder?: string;
   tokenizer?: { kind: string; mask: string | null } | null;
   job?: string | null;  // that wrote it
-  reference?: { file: string; compared: number; largest_difference: number; relative: number } | null;  // numbers that came with the model, and how near the engine is to them
+  reference?: { file: string; compared: number; largest_difference: number; relative: number; error?: string } | null;  // numbers that came with the model, and how near the engine is to them
 }
 export interface ModelsAnswer {
   version: string;

@@ -77,6 +77,7 @@ export const compareView: View = {
 // How near the engine is to numbers that came with the model.
 function referenceBadge(): Child {
   const reference = modelInfo()?.reference;
+  if (reference?.error !== undefined) return element("p", { class: "problem" }, reference.error);
   return reference && element("p", {}, element("span", { class: "badge reference", title: reference.file }, text("studio.compare.reference", { difference: number(reference.relative, (x) => prose(x, 2)), count: reference.compared })));
 }
 
