@@ -35,7 +35,7 @@ class TraceDocument {
 
   // As a page's data, without "texts", and runs without "values"; "backward" has no numbers. With
   // "target", and "training": {"steps", "seconds"} where there was one.
-  io::Json document() const { return document_; }
+  const io::Json& document() const { return document_; }
 
   // A tensor, parameter or head of a run; of the way back "error" and "gradient.NAME". Throws
   // Error(bad_input).

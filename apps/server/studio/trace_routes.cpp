@@ -39,13 +39,14 @@ std::string_view field_of(const base::Error& error) {
   return "";
 }
 
-Json trace_json(const KeptTrace& trace) {
-  Json document = trace.document->document();
-  Json::Object& members = *document.object();
-  members.emplace(members.begin(), "model", trace.model);
-  members.emplace(members.begin(), "id", trace.id);
-  members.emplace_back("bytes", trace.bytes);
-  return document;
+// The document with what is the server's own around it; not copied, it may be large.
+Response trace_answer(const KeptTrace& trace) {
+  const std::string first = io::json_text(Json::Object{{"id", trace.id}, {"model", trace.model}});
+  const std::string last = io::json_text(Json::Object{{"bytes", trace.bytes}});
+  std::string body = io::json_text(trace.document->document());
+  body.replace(0, 1, first.substr(0, first.size() - 1) + ",");
+  body.replace(body.size() - 1, 1, "," + last.substr(1));
+  return {.body = std::move(body)};
 }
 
 void make_trace(Studio& studio, const Request& request, const std::shared_ptr<Reply>& reply) {
@@ -65,7 +66,7 @@ void make_trace(Studio& studio, const Request& request, const std::shared_ptr<Re
     throw HttpError(fields_of(error, field_of(error)));
   }
   trace->bytes = trace->document->bytes();
-  reply->send_json(trace_json(*studio.traces().add(std::move(trace))));
+  reply->send(trace_answer(*studio.traces().add(std::move(trace))));
 }
 
 // A trace that nobody else asks just now.
@@ -82,7 +83,7 @@ struct LockedTrace {
 void show_trace(Studio& studio, const Request& request, const std::shared_ptr<Reply>& reply) {
   QueryFields(request.query).refuse_others();
   const LockedTrace locked(studio, request);
-  reply->send_json(trace_json(*locked.trace));
+  reply->send(trace_answer(*locked.trace));
 }
 
 void remove_trace(Studio& studio, const Request& request, const std::shared_ptr<Reply>& reply) {
