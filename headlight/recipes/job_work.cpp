@@ -27,7 +27,11 @@ struct JobRoom {
   std::string own_file(std::string_view name) const {
     return base::exists(files, path(name)) ? path(name) : "";
   }
-  void take_data(ExamplesRequest& examples) const { examples.data = own_file(kJobData); }
+  void take_data(ExamplesRequest& examples) const {
+    examples.data = own_file(kJobData);
+    examples.ids = own_file(kJobIds);
+    examples.targets = own_file(kJobTargets);
+  }
   std::string own_model() const { return path(kJobModel); }
   ExperimentState parts(Json::Object request) const {
     const std::string place = path(kParts);

@@ -15,9 +15,11 @@
 namespace headlight::recipes {
 
 // Models by names, as load_named_model takes them. What a request says of data and of folders to
-// write is the job's own: kJobData and kJobPairs of its folder, where they are there, and
-// kJobModel.
+// write is the job's own: kJobData, kJobIds, kJobTargets and kJobPairs of its folder, where they
+// are there, and kJobModel.
 inline constexpr std::string_view kJobData = "data.txt";
+inline constexpr std::string_view kJobIds = "ids.csv";
+inline constexpr std::string_view kJobTargets = "targets.csv";
 inline constexpr std::string_view kJobPairs = "pairs.tsv";
 inline constexpr std::string_view kJobModel = "model";
 

@@ -1,13 +1,14 @@
 // The heads lab in a real browser: what it shows is what `headlight heads … --json` says of the same model and examples.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { after, before, test } from "node:test";
-import { engine, missing, openPage, phone, seriousViolations, startBrowser, startServer } from "./studio.mjs";
+import { engine, missing, openPage, phone, root, seriousViolations, startBrowser, startServer } from "./studio.mjs";
 
 const skip = missing() ?? false;
+const sorter = [process.env.HEADLIGHT_SHARED ?? `${root}../shared`].map((one) => `${one}/data/gpt-nano-sort`).find((one) => existsSync(`${one}/model.safetensors`));
 let server, browser, folder;
-before(async () => { if (!skip) [server, browser, folder] = [...(await Promise.all([startServer(), startBrowser()])), mkdtempSync(`${tmpdir()}/lab-`)]; });
+before(async () => { if (!skip) [server, browser, folder] = [...(await Promise.all([startServer(["numbers", "repeats", "stories", "thrones", ...(sorter ? [sorter] : [])]), startBrowser()])), mkdtempSync(`${tmpdir()}/lab-`)]; });
 after(async () => { await browser?.close(); await server?.close(); if (folder) rmSync(folder, { recursive: true, force: true }); });
 
 async function lab(t, hash, options = {}) {
@@ -222,6 +223,26 @@ test("the tiny worked model leads to one that jobs can keep", { skip }, async (t
   same(await cells(page, "importance"), told("score", "thrones", "--data", data, "--examples", "32").heads, "gradient");
   await page.click("#curve-go");
   await page.waitForSelector(".quality");
+  page.expectNothingWrong();
+});
+
+test("a model without a tokenizer is measured on ids", { skip: skip || (sorter ? false : "gpt-nano-sort is not here") }, async (t) => {
+  const page = await lab(t, "model=gpt-nano-sort&text=2%200%201%202%200%201");
+  const file = async (name) => { const path = `${folder}/${name}.csv`; writeFileSync(path, await page.locator(`textarea[name="${name}_text"]`).inputValue()); return path; };
+  const given = ["--ids", await file("ids"), "--targets", await file("targets"), "--examples", "32"];
+  await measured(page);
+  same(await cells(page, "importance"), told("score", sorter, ...given).heads, "gradient");
+  await method(page, "Ablation: zero");
+  const ablated = told("ablate", sorter, ...given);
+  same(await cells(page, "importance"), ablated.heads, "change");
+  assert.equal(ablated.exact_match, 1);
+  await page.click("#patch-form .go");
+  await page.waitForSelector("#lab-patch .head-cell");
+  same(await cells(page, "patch"), told("patch", sorter, "--clean", "0,2,1,0,2,1,0,0", "--corrupt", "0,2,1,0,2,0,0,0", "--word", "1", "--against", "0").whole_heads, "restored");
+  await page.click("#curve-go");
+  await page.waitForSelector(".quality");
+  await method(page, "Attribution");
+  await page.waitForSelector("#lab-importance .lab-summary:has-text('Logit')");
   page.expectNothingWrong();
 });
 

@@ -179,6 +179,30 @@ TEST_F(StudioJobs, give_what_the_commands_of_heads_give) {
             io::json_text(recipes::attribute_json(answer, &*stories->tokenizer)));
 }
 
+TEST_F(StudioJobs, measure_on_ids_that_are_given) {
+  StudioRoom room(folder_ / "work");
+  const std::string ids = "5,9,20,5,9,20\n7,31,7,31,7,31\n";
+  const std::string targets = "-1,-1,5,9,20,5\n-1,-1,31,7,31,7\n";
+  base::write_file(room.files(), folder_ / "ids.csv", ids);
+  base::write_file(room.files(), folder_ / "targets.csv", targets);
+  const recipes::LoadedModel repeats = recipes::load_named_model(room.files(), "repeats");
+  Json::Object body = {{"kind", "score"}, {"model", "repeats"}, {"ids_text", ids}};
+  recipes::ExamplesRequest examples{.ids = folder_ / "ids.csv"};
+  for (const bool has_targets : {false, true}) {
+    if (has_targets) {
+      body.emplace_back("targets_text", targets);
+      examples.targets = folder_ / "targets.csv";
+    }
+    const std::string id = begun(room, body);
+    followed(room, id);
+    const Json job = room.get("/api/jobs/" + id).json();
+    EXPECT_EQ(job.find("request")->find("ids_text")->text()->find("20"), std::string::npos);
+    EXPECT_EQ(io::json_text(*job.find("result")),
+              io::json_text(heads::head_scores_json(
+                  recipes::score_model_heads(room.threads(), room.files(), repeats, examples))));
+  }
+}
+
 TEST_F(StudioJobs, make_a_pruned_model_real) {
   StudioRoom room(folder_ / "work");
   const std::string id = begun(room, Json::Object{{"kind", "prune"},
@@ -272,6 +296,9 @@ TEST_F(StudioJobs, refuse_each_field_of_the_wrong_type_and_range) {
       {R"({"kind":"score"})", "model"},
       {R"({"kind":"score","model":"numbers","examples":0})", "examples"},
       {R"({"kind":"score","model":"numbers","task":"x"})", "task"},
+      {R"({"kind":"score","model":"repeats","ids_text":"1,2","data_text":"ka lo"})", "ids_text"},
+      {R"({"kind":"score","model":"repeats","ids_text":"1,2","task":"lm"})", "ids_text"},
+      {R"({"kind":"score","model":"repeats","targets_text":"1,2"})", "targets_text"},
       {R"({"kind":"score","model":"numbers","data":"/etc/passwd"})", "data"},
       {R"({"kind":"ablate","model":"numbers","by":"x"})", "by"},
       {R"({"kind":"ablate","model":"numbers","greedy":1})", "greedy"},

@@ -66,6 +66,12 @@ class JobReader {
     ExamplesRequest request;
     request.task = body_.choice("task", recipes::kExampleTasks).value_or("");
     order_.data_text = body_.text("data_text", kDataText).value_or("");
+    order_.ids_text = body_.text("ids_text", kDataText).value_or("");
+    order_.targets_text = body_.text("targets_text", kDataText).value_or("");
+    body_.exclude("ids_text", "data_text");
+    body_.exclude("ids_text", "task");
+    if (body_.has("targets_text") && !body_.has("ids_text"))
+      body_.refuse("targets_text", "needs ids_text: what the targets are of");
     request.examples = body_.integer("examples", {1, 100'000}).value_or(0);
     request.seed = seed();
     return request;

@@ -13,6 +13,8 @@ struct JobOrder {
   std::string name = {};       // empty: none was given
   std::string model = {};      // the id; of a training empty
   std::string data_text = {};  // to be kept in the job's folder
+  std::string ids_text = {};
+  std::string targets_text = {};
   std::string pairs_text = {};
   recipes::JobWork work = {};
 };

@@ -32,7 +32,9 @@ std::string now_text() {
 Json without_texts(const std::string& body) {
   Json request = io::parse_json(body, "body");
   for (Json::Member& member : *request.object()) {
-    if (member.first == "data_text" && member.second.text() != nullptr) member.second = kKeptText;
+    const bool is_kept =
+        member.first == "data_text" || member.first == "ids_text" || member.first == "targets_text";
+    if (is_kept && member.second.text() != nullptr) member.second = kKeptText;
   }
   std::erase_if(*request.object(),
                 [](const Json::Member& member) { return member.first == "pairs"; });
@@ -151,8 +153,14 @@ JobFacts JobStore::add(const std::string& body) {
   job->facts = std::move(facts);
   job->work = order.work;
   job->folder.make();
-  if (!order.data_text.empty()) job->folder.put(recipes::kJobData, order.data_text);
-  if (!order.pairs_text.empty()) job->folder.put(recipes::kJobPairs, order.pairs_text);
+  const std::pair<std::string_view, const std::string&> kept[] = {
+      {recipes::kJobData, order.data_text},
+      {recipes::kJobIds, order.ids_text},
+      {recipes::kJobTargets, order.targets_text},
+      {recipes::kJobPairs, order.pairs_text}};
+  for (const auto& [name, text] : kept) {
+    if (!text.empty()) job->folder.put(name, text);
+  }
   job->folder.save(job->facts);
   jobs_.push_back(job);
   changed_.notify_all();

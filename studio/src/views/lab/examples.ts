@@ -7,6 +7,7 @@ import { state } from "../../state/state";
 export const chosen = {
   kind: "text" as "task" | "text",
   text: "",
+  targets: "",   // of ids: what is right there; empty: the next ones
   isOwn: false,  // the text was changed by hand
   examples: 32,
   seed: 0,
@@ -20,8 +21,19 @@ export async function begin(): Promise<void> {
   of = state.model;
   const origin = await originOf(state.model);
   if (of !== state.model) return;
-  const text = sampleText(origin);
-  Object.assign(chosen, { kind: text === undefined ? "task" : "text", text: text ?? "", isOwn: false, examples: fewExamples, seed: 0 });
+  const { ids, targets } = readsIds() ? sampleIds() : { ids: undefined, targets: "" };
+  const text = ids ?? sampleText(origin);
+  Object.assign(chosen, { kind: text === undefined ? "task" : "text", text: text ?? "", targets, isOwn: false, examples: fewExamples, seed: 0 });
+}
+// A model without a tokenizer is given ids instead of words.
+export function readsIds(): boolean { return modelInfo()?.tokenizer === null; }
+export function withCommas(ids: string): string { return ids.trim().split(/[\s,]+/).join(","); }
+// Rows of ids, commas between: those of the sentence, or, for a model that sorts six of three letters, inputs and what should follow.
+function sampleIds(): { ids: string; targets: string } {
+  const { vocab_size, context_length } = modelInfo() ?? {};
+  if (vocab_size !== 3 || context_length !== 11) return { ids: withCommas(state.text), targets: "" };
+  const inputs = Array.from({ length: 81 }, (_, n) => Array.from({ length: 6 }, (_, i) => Math.floor((n * 9 + (n % 9)) / 3 ** i) % 3));
+  return { ids: inputs.map((row) => [...row, ...[...row].sort().slice(0, 5)].join(",")).join("\n"), targets: inputs.map((row) => [-1, -1, -1, -1, -1, ...[...row].sort()].join(",")).join("\n") };
 }
 // What a pruned model was made of.
 async function originOf(id: string): Promise<string> {
@@ -67,12 +79,13 @@ function littleStories(): string {
 
 // As fields of a job.
 export function fields(): Record<string, unknown> {
-  return { ...(chosen.kind === "text" && { data_text: chosen.text }), examples: chosen.examples, ...(chosen.seed > 0 && { seed: chosen.seed }) };
+  const given = readsIds() ? { ids_text: chosen.text, ...(chosen.targets.trim() !== "" && { targets_text: chosen.targets }) } : { data_text: chosen.text };
+  return { ...(chosen.kind === "text" && given), examples: chosen.examples, ...(chosen.seed > 0 && { seed: chosen.seed }) };
 }
 // What a job was asked with; its text is at the server, so that the one that is here stays.
 export function recallFields(request: Record<string, any> | undefined): void {
   if (!request) return;
-  Object.assign(chosen, { kind: request.data_text === undefined ? "task" : "text", examples: request.examples ?? 128, seed: request.seed ?? 0 });
+  Object.assign(chosen, { kind: request.data_text === undefined && request.ids_text === undefined ? "task" : "text", examples: request.examples ?? 128, seed: request.seed ?? 0 });
 }
 
 // Two sentences that differ in one thing, and the words they lead to.
@@ -83,4 +96,7 @@ const pairs: Record<string, Pair> = {
   numbers: { clean: "forty-two", corrupt: "forty-six", prompt: "4", word: "2", against: "6" },
   thrones: { clean: "When you play the game of thrones", corrupt: "When the sun rises over the sea", prompt: "", word: "you", against: "the" },
 };
-export async function samplePair(): Promise<Pair> { return pairs[await originOf(state.model)] ?? { clean: state.text, corrupt: state.text, prompt: "", word: "", against: "" }; }
+export async function samplePair(): Promise<Pair> {
+  if (readsIds() && sampleIds().targets !== "") return { clean: "0,2,1,0,2,1,0,0", corrupt: "0,2,1,0,2,0,0,0", prompt: "", word: "1", against: "0" };
+  return pairs[await originOf(state.model)] ?? { clean: state.text, corrupt: state.text, prompt: "", word: "", against: "" };
+}

@@ -98,7 +98,7 @@ function settle(one: Experiment): void {
 }
 // What a failed job says names what it is about in its first words.
 function fieldOf(message: string): string | null {
-  const names: [RegExp, string][] = [[/^(data|pairs|text|task|examples)\b/, "data_text"], [/\(word\)|\bword\b/, "word"], [/\(tokens\)/, "corrupt"], [/\(against\)/, "against"]];
+  const names: [RegExp, string][] = [[/^(data|pairs|text|task|examples)\b/, "data_text"], [/^ids\b/, "ids_text"], [/^targets\b/, "targets_text"], [/\(word\)|\bword\b/, "word"], [/\(tokens\)/, "corrupt"], [/\(against\)/, "against"]];
   return names.find(([pattern]) => pattern.test(message))?.[1] ?? null;
 }
 

@@ -11,7 +11,7 @@ import { state } from "../../state/state";
 import { number, percent } from "../../texts/numbers";
 import { text } from "../../texts/words";
 import { placeTitle } from "../head_parts";
-import { fields } from "./examples";
+import { fields, readsIds, withCommas } from "./examples";
 import { isRunning, resultOf, start, type Purpose } from "./experiments";
 import { atWork, digits, field, head, numberInput, textInput, inCell, three, two } from "./parts";
 
@@ -40,9 +40,11 @@ export async function measure(method: Method): Promise<void> {
   else if (method === "attribute") await start(method, { ...sentence(), word: chosen.word || (chosen.word = await likeliestWord()), ...(chosen.against !== "" && { against: chosen.against }) });
   else await start(method, { ...fields(), by: method });
 }
-function sentence(): Record<string, string> { return modelInfo()?.can?.translates ? { source: state.text } : { prompt: state.text }; }
+function sentence(): Record<string, string> { return modelInfo()?.can?.translates ? { source: state.text } : { prompt: readsIds() ? withCommas(state.text) : state.text }; }
 async function likeliestWord(): Promise<string> {
-  const told = await source.ask<{ tokens: { text: string; token: string }[] }>("POST", "/api/predict", { model: state.model, ...sentence() }).catch(() => undefined);
+  const read = readsIds() ? { ids: withCommas(state.text).split(",").map(Number) } : sentence();
+  const told = await source.ask<{ tokens: { id: number; text: string; token: string }[] }>("POST", "/api/predict", { model: state.model, ...read }).catch(() => undefined);
+  if (readsIds()) return String(told?.tokens[0]?.id ?? "");
   return told?.tokens[0]?.text || told?.tokens[0]?.token || "";
 }
 

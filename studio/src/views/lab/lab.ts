@@ -146,19 +146,24 @@ function drawExamples(): void {
   const translates = modelInfo()?.can?.translates ?? false;
   fill(holder, element("form", { class: "lab-form", id: "examples-form", submit: (event: Event) => { event.preventDefault(); void measureAll(); } },
     element("span", { class: "lab-field" }, element("span", {}, text("studio.lab.measured_on")), choice(text("studio.lab.measured_on"), (["task", "text"] as const).map((value) => ({ label: text(`studio.lab.examples.${value}`), value })), given.kind, (kind) => { given.kind = kind; drawExamples(); document.querySelector<HTMLElement>("#examples-form [aria-pressed=true]")?.focus(); })),
-    given.kind === "text" ? field("examples", "data_text", text(translates ? "studio.lab.pairs" : "studio.lab.own_text"), area, "whole") : element("small", { class: "said", "data-field": "data_text", role: "alert" }),
+    given.kind === "text" ? (examples.readsIds() ? idFields(area) : field("examples", "data_text", text(translates ? "studio.lab.pairs" : "studio.lab.own_text"), area, "whole")) : element("small", { class: "said", "data-field": "data_text", role: "alert" }),
     field("examples", "examples", text("studio.lab.examples"), numberInput(given.examples, 1, (value) => { given.examples = Math.round(value); }), "short"), field("examples", "seed", text("term.seed"), numberInput(given.seed, 0, (value) => { given.seed = Math.round(value); }), "short"),
     button(text("studio.lab.measure"), { class: "go", id: "lab-measure" })), element("div", { id: "lab-at-work" }));
   const go = holder.querySelector<HTMLButtonElement>("#lab-measure");
   if (go) go.type = "submit";
   drawGo();
 }
+function idFields(area: HTMLTextAreaElement): Child {
+  const targets = element("textarea", { rows: 4, spellcheck: "false", input: () => { examples.chosen.targets = targets.value; } });
+  targets.value = examples.chosen.targets;
+  return [field("examples", "ids_text", text("studio.lab.ids"), area, "wide"), field("examples", "targets_text", text("studio.lab.targets"), targets, "wide")];
+}
 function drawGo(): void {
   const holder = document.getElementById("lab-examples");
   if (!holder) return;
   const go = holder.querySelector<HTMLButtonElement>("#lab-measure");
   if (go) go.disabled = isRunning("gradient") || isRunning("zero");
-  sayProblems(holder, purposes.filter((one) => ["data_text", "examples", "seed"].includes(experimentOf(one)?.problem?.field ?? "")));
+  sayProblems(holder, purposes.filter((one) => ["data_text", "ids_text", "targets_text", "examples", "seed"].includes(experimentOf(one)?.problem?.field ?? "")));
 }
 
 // One click: the gradient at once, ablation after it, and what is looked at.
