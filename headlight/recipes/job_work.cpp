@@ -1,6 +1,7 @@
 // Each kind of job: its request completed by its folder, run, and told.
 #include "headlight/recipes/job_work.h"
 
+#include "headlight/infer/infer.h"
 #include "headlight/recipes/kept_results.h"
 #include "headlight/recipes/model_copy.h"
 #include "headlight/recipes/train_run.h"
@@ -55,46 +56,77 @@ JobResult interrupted_job() { return {.interrupted = true}; }
 // The map of a text's heads in a model that learns.
 class HeadProbe {
  public:
-  HeadProbe(const JobRoom& room, const std::string& text) : room_(room), text_(text) {}
+  HeadProbe(const JobRoom& room, const TrainJob& job) : room_(room), job_(job) {}
 
   void look(const TrainRun& run, int64_t step) const {
-    if (text_.empty() || !room_.listener.event) return;
+    if (job_.probe.empty() || !room_.listener.event || run.tokenizer() == nullptr) return;
     autograd::Recording recording;
     tensor::Arena arena;
     autograd::Context context{.threads = room_.threads, .arena = arena, .observer = &recording};
-    const models::Batch batch = batch_of(run);
+    const models::Batch batch = batch_of(run.model(), *run.tokenizer());
     if (!batch.ids.defined()) return;
     run.model().forward(context, batch);
-    Json::Object event = {{"step", step}};
-    for (Json::Member& member : heads::head_map_json(
-             heads::map_heads(room_.threads, recording, batch), room_.listener.letters)) {
+    heads::HeadMap map = heads::map_heads(room_.threads, recording, batch);
+    heads::add_behaviour(map, model_behaviour(room_.threads, run.model(), run.tokenizer()));
+    Json::Object event = {{"step", step},
+                          {"tokens", labels_of(*run.tokenizer(), batch.ids)},
+                          {"source_tokens", labels_of(*run.tokenizer(), batch.source_ids)}};
+    for (Json::Member& member : heads::head_map_json(map, room_.listener.letters)) {
       event.push_back(std::move(member));
     }
     room_.listener.event("heads", std::move(event));
   }
 
  private:
-  // The text as far as the model reads it; an encoder-decoder has written nothing yet.
-  models::Batch batch_of(const TrainRun& run) const {
-    const models::Model& model = run.model();
-    if (run.tokenizer() == nullptr) return {};
-    std::vector<int64_t> ids;
-    try {
-      ids = run.tokenizer()->encode(text_);
-    } catch (const base::Error&) {
-      return {};  // a text that it cannot read shows nothing, and is no reason to end the training
-    }
-    ids.resize(std::min(ids.size(), static_cast<size_t>(model.context_length())));
-    if (ids.empty()) return {};
-    const tensor::Tensor row = tensor::Tensor::of({1, std::ssize(ids)}, ids);
+  models::Batch batch_of(const models::Model& model, const text::Tokenizer& tokenizer) const {
+    const auto context = static_cast<size_t>(model.context_length());
+    const std::vector<int64_t> read = ids_of(tokenizer, job_.probe, context);
+    if (read.empty()) return {};
+    const tensor::Tensor row = tensor::Tensor::of({1, std::ssize(read)}, read);
     if (!model.capabilities().translates) return {.ids = row};
     const models::SpecialIds& special = model.special_ids();
-    const int64_t start = special.decoder_start.value_or(special.begin.value_or(0));
-    return {.ids = tensor::Tensor::of({1, 1}, std::vector<int64_t>{start}), .source_ids = row};
+    std::vector<int64_t> answer = {special.decoder_start.value_or(special.begin.value_or(0))};
+    const std::vector<int64_t> rest = job_.probe_target.empty()
+                                          ? written_for(model, read, context - 1)
+                                          : ids_of(tokenizer, job_.probe_target, context - 1);
+    answer.insert(answer.end(), rest.begin(), rest.end());
+    return {.ids = tensor::Tensor::of({1, std::ssize(answer)}, answer), .source_ids = row};
+  }
+
+  // As far as the model reads it. A text that it cannot read shows nothing, and is no reason to end
+  // the training.
+  static std::vector<int64_t> ids_of(const text::Tokenizer& tokenizer, const std::string& text,
+                                     size_t most) {
+    try {
+      std::vector<int64_t> ids = tokenizer.encode(text);
+      ids.resize(std::min(ids.size(), most));
+      return ids;
+    } catch (const base::Error&) {
+      return {};
+    }
+  }
+
+  static Json::Array labels_of(const text::Tokenizer& tokenizer, const tensor::Tensor& ids) {
+    Json::Array labels;
+    if (!ids.defined()) return labels;
+    for (int64_t i = 0; i < ids.size(1); ++i) {
+      labels.push_back(text::label_of(tokenizer, ids.data<int64_t>()[i]));
+    }
+    return labels;
+  }
+
+  // The model's own answer.
+  std::vector<int64_t> written_for(const models::Model& model, const std::vector<int64_t>& source,
+                                   size_t most) const {
+    tensor::Arena arena;
+    autograd::Context context{.threads = room_.threads, .arena = arena};
+    std::vector<int64_t> ids = infer::greedy_outputs(context, model, {source}).front().ids;
+    ids.resize(std::min(ids.size(), most));
+    return ids;
   }
 
   const JobRoom& room_;
-  const std::string& text_;
+  const TrainJob& job_;
 };
 
 GivenValues values_of(const TrainJob& job, const JobRoom& room) {
@@ -112,14 +144,20 @@ JobResult run_work(const TrainJob& job, const JobRoom& room) {
   TrainRun training(room.threads, room.files,
                     {.folder = folder, .resume = has_begun, .values = values_of(job, room)});
   training.begin_folder();
-  const HeadProbe probe(room, job.probe);
+  const HeadProbe probe(room, job);
   const auto tell = [&](const auto& event) {
     if (room.listener.event) room.listener.event("train", event_json(event));
+  };
+  const auto tell_step = [&](const TrainStep& step) {
+    if (!room.listener.event) return;
+    Json event = event_json(step);
+    event.object()->emplace_back("seconds_left", step.seconds_left);
+    room.listener.event("train", event);
   };
   const TrainListener listener{.start = tell,
                                .step =
                                    [&](const TrainStep& step) {
-                                     if (step.is_logged) tell(step);
+                                     if (step.is_logged) tell_step(step);
                                      if (!room.listener.progress || step.max_iters == 0) return;
                                      room.listener.progress(static_cast<double>(step.step) /
                                                             static_cast<double>(step.max_iters));
@@ -136,6 +174,7 @@ JobResult run_work(const TrainJob& job, const JobRoom& room) {
                                .interrupted = room.listener.interrupted,
                                .wants_samples = true};
   training.prepare(listener);
+  if (training.step() == 0) probe.look(training, 0);
   if (training.run(listener) == train::Outcome::interrupted) return interrupted_job();
   return {.result = event_json(*training.result()), .written = folder};
 }

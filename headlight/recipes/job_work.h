@@ -25,7 +25,9 @@ inline constexpr std::string_view kJobModel = "model";
 
 struct TrainJob {
   std::vector<std::pair<std::string, std::string>> keys = {};  // as train_values takes them
-  std::string probe = {};  // a text whose heads are looked at, at each evaluation; empty: none
+  // A text whose heads are looked at, before the first step and at each evaluation; empty: none.
+  std::string probe = {};
+  std::string probe_target = {};  // what an encoder-decoder reads of its answer; empty: its own
 };
 struct ScoreJob {
   std::string model;
@@ -72,7 +74,9 @@ using JobWork = std::variant<TrainJob, ScoreJob, AblateJob, AttributeJob, PatchJ
 // Who listens; calls come from the thread that works.
 struct JobListener {
   std::function<void(double share)> progress = {};
-  // Of trainings: "train" (event_json) and "heads" ({"step", and the map of the probe's heads}).
+  // Of trainings: "train" (event_json; of steps also "seconds_left", of evaluations "sample") and
+  // "heads" ({"step", "tokens", "source_tokens", and the map of the probe's heads, with roles that
+  // show on repeated texts}).
   std::function<void(std::string_view name, const io::Json& event)> event = {};
   std::function<bool()> interrupted = {};  // asked after each step; true: save and leave
   // How the numbers of pictures are written.

@@ -182,6 +182,20 @@ TrainSetup translate_setup(base::FileSystem& files, const TrainSettings& s) {
   return setup;
 }
 
+// Held-out cases of different forms, where there are several.
+std::vector<data::Pair> held_out_samples(const data::GeneratedTask& task) {
+  const std::vector<data::TaskCases> forms = task.held_out(static_cast<int64_t>(kSamples));
+  std::vector<data::Pair> samples;
+  for (size_t i = 0; i < kSamples && !forms.empty(); ++i) {
+    const data::PairSet& pairs = forms[i * forms.size() / kSamples].pairs;
+    const auto pair = static_cast<int64_t>(i);
+    if (pair >= pairs.size()) continue;
+    samples.push_back(
+        {task.tokenizer().decode(pairs.source(pair)), task.tokenizer().decode(pairs.target(pair))});
+  }
+  return samples;
+}
+
 TrainSetup generated_setup(base::FileSystem& files, const TrainSettings& s) {
   TrainSetup setup;
   setup.generated = data::generated_task(s.task);
@@ -190,6 +204,7 @@ TrainSetup generated_setup(base::FileSystem& files, const TrainSettings& s) {
       std::max(setup.generated->longest_source(), setup.generated->longest_target() + 1);
   setup.model = pair_model(files, s, *setup.tokenizer, longest, s.batch_size * longest);
   setup.example = setup.tokenizer->decode(setup.generated->held_out(1).front().pairs.source(0));
+  setup.samples = held_out_samples(*setup.generated);
   setup.data_text = "examples made as they are needed";
   setup.data_sum = setup.generated->data_name();
   setup.task = train::generated_task(*setup.generated, s.batch_size, static_cast<uint64_t>(s.seed),

@@ -16,7 +16,7 @@ struct TrainSetup {
   std::optional<text::Tokenizer> tokenizer;
   std::unique_ptr<models::Model> model;  // with its first weights
   std::unique_ptr<train::Task> task;
-  std::vector<data::Pair> samples;  // validation sentences whose translation shows how it goes
+  std::vector<data::Pair> samples;  // validation cases whose answers show how it goes
   std::string example;              // a short text that the model can go on with
   int64_t train_tokens = 0;         // 0: they are made as they are needed
   double epoch_steps = 0;           // steps that see all of them once; 0: there is no such number

@@ -7,6 +7,8 @@
 namespace headlight::recipes {
 namespace {
 
+using io::Json;
+
 class JobWorkTest : public ModelsWithFiles {
  protected:
   std::string made_folder(const std::string& name) {
@@ -44,6 +46,77 @@ TEST_F(JobWorkTest, of_training_goes_on_to_the_same_bits) {
   }
   EXPECT_GT(interruptions, 1);
   EXPECT_EQ(bytes(parts + "/model/model.safetensors"), bytes(whole + "/model/model.safetensors"));
+}
+
+// Events of a training, by name.
+struct ToldEvents {
+  std::vector<Json> train = {};
+  std::vector<Json> heads = {};
+  JobListener listener() {
+    return {
+        .event = [this](std::string_view name,
+                        const Json& event) { (name == "heads" ? heads : train).push_back(event); },
+        .letters = [](const tensor::Tensor&) { return Json("letters"); }};
+  }
+  std::vector<Json> lines(const char* kind) const {
+    std::vector<Json> found;
+    for (const Json& line : train) {
+      if (*line.find("event")->text() == kind) found.push_back(line);
+    }
+    return found;
+  }
+};
+
+TEST_F(JobWorkTest, of_training_tells_the_heads_of_its_probe_from_the_beginning_on) {
+  TrainJob job = copying();
+  job.probe = "3 1 4";
+  job.probe_target = "3 1 4 1";
+  ToldEvents told;
+  run_job(threads_, files_, job, made_folder("filmed"), told.listener());
+  ASSERT_EQ(told.heads.size(), 5u);
+  for (size_t i = 0; i < told.heads.size(); ++i) {
+    EXPECT_EQ(told.heads[i].find("step")->integer(), 10 * static_cast<int64_t>(i));
+    EXPECT_EQ(io::json_text(*told.heads[i].find("tokens")), R"(["<start>","3","1","4","1"])");
+    EXPECT_EQ(io::json_text(*told.heads[i].find("source_tokens")), R"(["3","1","4"])");
+    const Json& cross = (*told.heads[i].find("places")->array()).back();
+    EXPECT_EQ(cross.find("queries")->integer(), 5);
+    EXPECT_EQ(cross.find("keys")->integer(), 3);
+  }
+  // Measured on repeated tokens, which the probe is not.
+  EXPECT_TRUE((*told.heads[0].find("heads")->array())[0].find("duplicate")->number());
+  const std::string unseen = made_folder("unseen");
+  run_job(threads_, files_, copying(), unseen, {});
+  EXPECT_EQ(bytes(folder_ / "filmed/model/model.safetensors"),
+            bytes(unseen + "/model/model.safetensors"))
+      << "looking changes nothing";
+}
+
+TEST_F(JobWorkTest, of_training_looks_at_its_own_answer_where_none_is_given) {
+  TrainJob job = copying();
+  job.probe = "3 1 4";
+  ToldEvents told;
+  run_job(threads_, files_, job, made_folder("own"), told.listener());
+  ASSERT_EQ(told.heads.size(), 5u);
+  EXPECT_GE(told.heads.back().find("tokens")->array()->size(), 1u);
+  job.probe = "no number";
+  ToldEvents nothing;
+  EXPECT_FALSE(
+      run_job(threads_, files_, job, made_folder("unread"), nothing.listener()).interrupted);
+  EXPECT_TRUE(nothing.heads.empty()) << "a text that it cannot read shows nothing";
+}
+
+TEST_F(JobWorkTest, of_training_tells_how_long_it_will_take_and_what_it_writes) {
+  ToldEvents told;
+  run_job(threads_, files_, copying(), made_folder("told"), told.listener());
+  ASSERT_FALSE(told.lines("step").empty());
+  for (const Json& line : told.lines("step")) EXPECT_GE(line.find("seconds_left")->number(), 0);
+  EXPECT_EQ(told.lines("step").back().find("seconds_left")->number(), 0);
+  ASSERT_EQ(told.lines("eval").size(), 4u);
+  for (const Json& line : told.lines("eval")) {
+    const std::string& sample = *line.find("sample")->text();
+    EXPECT_NE(sample.find(" → "), std::string::npos) << sample;
+    EXPECT_EQ(text::words(sample.substr(0, sample.find(" → "))).size(), 10u) << sample;
+  }
 }
 
 TEST_F(JobWorkTest, of_ablation_does_not_measure_twice) {

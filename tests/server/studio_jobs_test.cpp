@@ -64,7 +64,8 @@ TEST_F(StudioJobs, train_a_model_that_is_served_then) {
   EXPECT_EQ(counts["done"], 1);
   EXPECT_EQ(counts["result"], 1);
   EXPECT_GE(counts["eval"], 3);
-  EXPECT_EQ(counts["heads"], counts["eval"]) << "a film strip has a picture for each evaluation";
+  EXPECT_EQ(counts["heads"], counts["eval"] + 1)
+      << "a film strip has a picture of the beginning and one for each evaluation";
   const Json job = room.get("/api/jobs/" + id).json();
   EXPECT_EQ(*job.find("state")->text(), "done");
   EXPECT_EQ(*job.find("written")->text(), "copier");
@@ -287,7 +288,11 @@ TEST_F(StudioJobs, refuse_each_field_of_the_wrong_type_and_range) {
       {R"({"kind":"train","task":"copy","keys":[]})", "keys"},
       {R"({"kind":"train","task":"copy","keys":{"n_layers":2}})", "keys.n_layers"},
       {R"({"kind":"train","task":"copy","keys":{"n_layer":[]}})", "keys.n_layer"},
-      {R"({"kind":"train","task":"copy","keys":{"n_layer":-1}})", "keys"},
+      {R"({"kind":"train","task":"copy","keys":{"n_layer":-1}})", "keys.n_layer"},
+      {R"({"kind":"train","task":"copy","keys":{"n_head":3}})", "keys.n_embd"},
+      {R"({"kind":"train","task":"copy","keys":{"learning_rate":"x"}})", "keys.learning_rate"},
+      {R"({"kind":"train","task":"copy","keys":{"seed":-1}})", "keys.seed"},
+      {R"({"kind":"train","task":"copy","probe_target":"1 2"})", "probe_target"},
       {R"({"kind":"train","task":"copy","keys":{"data":"/etc/passwd"}})", "keys.data"},
       {R"({"kind":"train","task":"copy","keys":{"init":"/etc"}})", "keys.init"},
       {R"({"kind":"train","task":"copy","keys":{"tokenizer":"/etc"}})", "keys.tokenizer"},

@@ -108,6 +108,10 @@ class JobReader {
     job.keys.emplace_back("task", *task);
     order_.data_text = body_.text("data_text", kDataText).value_or("");
     job.probe = body_.text("probe").value_or("");
+    job.probe_target = body_.text("probe_target").value_or("");
+    if (job.probe.empty() && !job.probe_target.empty()) {
+      body_.refuse("probe_target", "has no meaning without probe");
+    }
     const io::Json* keys = body_.value("keys");
     if (keys == nullptr) return checked(job);
     if (keys->object() == nullptr) body_.refuse("keys", "must be an object");
@@ -298,6 +302,15 @@ class JobReader {
 };
 
 }  // namespace
+
+std::string field_of_refusal(std::string_view message) {
+  const std::string named(message.substr(0, message.find_first_of(" :")));
+  std::string typed = named;
+  std::ranges::replace(typed, '_', '-');
+  const auto is_named = [&](const recipes::TrainKey& key) { return key.name == typed; };
+  const bool is_key = named == "seed" || std::ranges::any_of(recipes::train_keys(), is_named);
+  return is_key ? "keys." + named : "keys";
+}
 
 JobOrder read_job_order(const std::string& body_text,
                         const std::function<std::string(const std::string& id)>& name_of) {

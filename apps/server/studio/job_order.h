@@ -24,4 +24,8 @@ struct JobOrder {
 JobOrder read_job_order(const std::string& body,
                         const std::function<std::string(const std::string& id)>& name_of);
 
+// The field that a refusal of a training's keys is about: it begins with the key that it names, as
+// in "n_embd (64): is not a multiple of n_head 3".
+std::string field_of_refusal(std::string_view message);
+
 }  // namespace headlight::server::studio

@@ -136,7 +136,11 @@ JobFacts JobStore::add(const std::string& body) {
                      .code = "no_work_folder"});
   }
   const JobOrder order = read_job_order(body, models_.name_of);
-  about("keys", [&] { recipes::check_job(files_, order.work); });
+  try {
+    recipes::check_job(files_, order.work);
+  } catch (const base::Error& error) {
+    throw HttpError(fields_of(error, field_of_refusal(error.what())));
+  }
   JobFacts facts{.kind = order.kind,
                  .name = order.name,
                  .model = order.model,
