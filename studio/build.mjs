@@ -6,7 +6,8 @@ import { gunzipSync, gzipSync } from "node:zlib";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const mostBytes = 250_000;  // of all that a browser is sent, compressed, with the texts of every language
-const styles = ["page", "figures", "lesson", "report", "studio", "panels", "next_word", "compare", "lab"];
+const styles = ["page", "figures", "lesson", "report", "studio", "panels", "next_word", "compare", "lab",
+  "train"];
 
 async function script(name) {
   const made = await build({ entryPoints: [`${here}src/${name}.ts`], bundle: true, minify: true, format: "iife", target: "es2022", charset: "utf8", legalComments: "none", write: false });

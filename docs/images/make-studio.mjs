@@ -11,6 +11,7 @@ const panels = {
   start: [`${worked}&panel=start`, ".first .beams"],
   walk: [`${worked}&panel=walk&cell=encoder.0.self.head.1.scores[3,5]`, "#why .value"],
   heads: ["model=numbers&panel=heads", ".thumb"],
+  train: ["panel=train", ".film-row canvas"],
   microscope: [`${worked}&panel=microscope&mode=map&head=decoder.0.self.1&rows=3`, ".tile-grid"],
   lab: ["model=numbers&panel=lab&method=zero&head=decoder.0.self.5", "#lab-importance .head-cell", "#lab-importance"],
   lab_points: ["model=numbers&panel=lab&method=zero&head=decoder.0.self.5", ".scatter", "#lab-scatter"],
@@ -18,9 +19,20 @@ const panels = {
 };
 const kinds = { "": { viewport: laptop }, "-dark": { viewport: laptop, colorScheme: "dark" }, "-phone": { viewport: phone }, "-ko": { viewport: laptop, language: "ko" } };
 
+// What the panel Train shows: a model that one click has trained.
+async function trained() {
+  const { page, close } = await openPage(browser, `${server.address}/#panel=train`);
+  await page.click("#train-start");
+  await page.locator(".look-at-it").waitFor({ timeout: 300_000 });
+  await page.locator(".moment").last().click();
+  const [link] = /job=.*$/.exec(page.url());
+  await close();
+  return link;
+}
+
+const asked = process.argv.slice(2);
 const folder = mkdtempSync(`${tmpdir()}/studio-pictures-`);
 const [server, browser] = await Promise.all([startServer(), startBrowser()]);
-const asked = process.argv.slice(2);
 const isAsked = (name) => asked.length === 0 || asked.includes(name);
 
 // What the lab shows is measured once.
@@ -34,6 +46,7 @@ async function measureHeads() {
   await close();
 }
 if (isAsked("lab") || isAsked("lab_points") || isAsked("lab_prune")) await measureHeads();
+if (isAsked("train")) panels.train[0] += `&${await trained()}`;
 
 for (const [name, [hash, awaited, card]] of Object.entries(panels).filter(([name]) => isAsked(name))) {
   for (const [kind, { language = "en", ...options }] of Object.entries(kinds)) {
@@ -42,7 +55,7 @@ for (const [name, [hash, awaited, card]] of Object.entries(panels).filter(([name
     if (name === "start") await page.locator("#first").evaluate((one) => one.scrollIntoView({ block: "start", behavior: "instant" }));
     if (card) await page.locator(card).evaluate((one) => one.scrollIntoView({ block: "start", behavior: "instant" }));
     await page.waitForTimeout(800);
-    await page.screenshot({ path: `${folder}/picture.png` });
+    await (name === "train" ? page.locator("#training") : page).screenshot({ path: `${folder}/picture.png` });
     execFileSync("cwebp", ["-quiet", "-q", "82", "-m", "6", `${folder}/picture.png`, "-o", `${here}studio-${name}${kind}.webp`]);
     await close();
   }

@@ -106,7 +106,7 @@ export function canvas(view: MatrixView, room = 900): Child[] {
 }
 
 // As many as have room; positions without words have numbers.
-function axisLabels(kind: string, labels: string[], count: number, side: number): HTMLElement {
+export function axisLabels(kind: string, labels: string[], count: number, side: number): HTMLElement {
   if (count === 1) return element("span");
   const every = Math.max(1, Math.ceil(11 / side));
   const made = Array.from({ length: Math.ceil(count / every) }, (_, i) => element("span", {}, clipped(labels[i * every] ?? String(i * every))));
