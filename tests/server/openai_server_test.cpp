@@ -53,7 +53,7 @@ class OpenAiServer : public testing::Test {
   struct Asked {
     std::string body;
     bool is_stream = false;
-    infer::Continuation expected;
+    std::vector<infer::Continuation> expected;  // one for each text that is asked for
   };
   Asked asked(uint64_t number) {
     const base::Random random(base::mix(77, number));
@@ -73,6 +73,8 @@ class OpenAiServer : public testing::Test {
                       {"stream", one.is_stream}};
     body.emplace_back("temperature", is_greedy ? 0.0 : 1.25);
     body.emplace_back("seed", number);
+    const uint64_t texts = 1 + (below(4, 3) == 0 ? below(5, 5) : 0);
+    body.emplace_back("n", texts);
     one.body = io::json_text(body);
     tensor::Arena arena;
     autograd::Context context{.threads = threads_, .arena = arena};
@@ -80,23 +82,29 @@ class OpenAiServer : public testing::Test {
         .sampling = {.temperature = is_greedy ? 0 : 1.25f, .seed = number},
         .ending = {.max_new_tokens = tokens}};
     options.ending.tokenizer = &*served_->tokenizer;
-    one.expected = infer::generate(context, served_->model(),
-                                   {{.ids = served_->tokenizer->encode(prompt)}}, options)
-                       .front();
+    const std::vector<int64_t> ids = served_->tokenizer->encode(prompt);
+    for (options.first_sequence = 0; options.first_sequence < texts; ++options.first_sequence) {
+      one.expected.push_back(
+          infer::generate(context, served_->model(), {{.ids = ids}}, options).front());
+    }
     return one;
   }
 
   static void expect_answer(const Asked& one, const RawResponse& response) {
     ASSERT_EQ(response.status, 200) << response.body;
     ASSERT_TRUE(response.is_complete);
-    std::string text;
-    std::vector<float> scores;
+    std::vector<std::string> texts(one.expected.size());
+    std::vector<std::vector<float>> scores(one.expected.size());
     const auto add = [&](const std::string& document) {
       const Json json = io::parse_json(document, "answer");
-      text += text_at(json, "choices.0.text");
-      const Json* list = member(json, "choices.0.logprobs").find("token_logprobs");
-      for (const Json& score : list == nullptr ? Json::Array() : *list->array()) {
-        scores.push_back(static_cast<float>(*score.number()));
+      for (const Json& choice : *json.find("choices")->array()) {
+        const auto index = static_cast<size_t>(choice.find("index")->integer().value());
+        ASSERT_LT(index, texts.size());
+        texts[index] += text_at(choice, "text");
+        const Json* list = member(choice, "logprobs").find("token_logprobs");
+        for (const Json& score : list == nullptr ? Json::Array() : *list->array()) {
+          scores[index].push_back(static_cast<float>(*score.number()));
+        }
       }
     };
     if (one.is_stream) {
@@ -107,10 +115,12 @@ class OpenAiServer : public testing::Test {
     } else {
       add(response.body);
     }
-    std::vector<float> expected = one.expected.log_probabilities;
-    expected.resize(one.expected.ids.size());  // without that of the end
-    EXPECT_EQ(text, one.expected.text) << one.body;
-    EXPECT_EQ(scores, expected) << one.body;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      std::vector<float> expected = one.expected[i].log_probabilities;
+      expected.resize(one.expected[i].ids.size());  // without that of the end
+      EXPECT_EQ(texts[i], one.expected[i].text) << i << " of " << one.body;
+      EXPECT_EQ(scores[i], expected) << i << " of " << one.body;
+    }
   }
 
   void expect_nothing_left_by(uint64_t clients);
