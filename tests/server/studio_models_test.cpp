@@ -1,7 +1,9 @@
-// GET /api/models: what it says of folders that hold more than a model.
+// GET /api/models of folders that hold more than a model; and what is shown without a key.
 #include <filesystem>
 
+#include "apps/server/server.h"
 #include "tests/base/temporary_folder.h"
+#include "tests/server/raw_client.h"
 #include "tests/server/studio_room.h"
 
 namespace headlight::test {
@@ -45,6 +47,59 @@ TEST(StudioModels, say_how_close_they_come_to_the_numbers_beside_them) {
     const Json* error = listed[3].find("reference")->find("error");
     ASSERT_NE(error, nullptr);
     EXPECT_NE(error->text()->find("reference.safetensors"), std::string::npos) << *error->text();
+  }
+}
+
+// What the page needs to ask for the key, and nothing else.
+TEST(StudioKey, is_needed_for_all_but_the_page_and_its_texts) {
+  recipes::FilesWithEmbedded files;
+  base::ThreadPool threads(1);
+  server::Application application(files, threads,
+                                  {.models = {"stories"}, .http = {.port = 0, .api_key = "sk-1"}});
+  application.start();
+  const uint16_t port = application.port();
+  const auto status = [&](const std::string& method, const std::string& path, bool has_key) {
+    return ask(port, method + " " + path + " HTTP/1.1\r\nhost: 127.0.0.1:" + std::to_string(port) +
+                         "\r\ncontent-type: application/json\r\ncontent-length: 2\r\n" +
+                         (has_key ? "authorization: Bearer sk-1\r\n" : "") + "\r\n{}")
+        .status;
+  };
+  for (const char* path : {"/", "/studio.js", "/studio.css", "/icon.svg", "/health"}) {
+    EXPECT_EQ(ask(port, get(port, path)).status, 200) << path;
+  }
+  EXPECT_EQ(ask(port, get(port, "/api/texts?lang=ko")).status, 200);
+  constexpr const char* kNeeding[][2] = {{"GET", "/metrics"},
+                                         {"GET", "/api/models"},
+                                         {"POST", "/api/tokenize"},
+                                         {"POST", "/api/trace"},
+                                         {"GET", "/api/trace/0"},
+                                         {"DELETE", "/api/trace/0"},
+                                         {"GET", "/api/trace/0/tensors"},
+                                         {"GET", "/api/trace/0/cell"},
+                                         {"GET", "/api/trace/0/edges"},
+                                         {"GET", "/api/trace/0/heads"},
+                                         {"GET", "/api/trace/0/pushes"},
+                                         {"POST", "/api/predict"},
+                                         {"POST", "/api/check"},
+                                         {"GET", "/api/lessons"},
+                                         {"GET", "/api/lessons/x"},
+                                         {"POST", "/api/compare"},
+                                         {"POST", "/api/jobs"},
+                                         {"GET", "/api/jobs"},
+                                         {"GET", "/api/jobs/j1"},
+                                         {"GET", "/api/jobs/j1/events"},
+                                         {"POST", "/api/jobs/j1/pause"},
+                                         {"POST", "/api/jobs/j1/resume"},
+                                         {"DELETE", "/api/jobs/j1"},
+                                         {"GET", "/api/export/0.html"},
+                                         {"GET", "/v1/models"},
+                                         {"GET", "/v1/models/stories"},
+                                         {"POST", "/v1/completions"},
+                                         {"POST", "/v1/chat/completions"},
+                                         {"POST", "/v1/embeddings"}};
+  for (const auto& [method, path] : kNeeding) {
+    EXPECT_EQ(status(method, path, false), 401) << method << " " << path;
+    EXPECT_NE(status(method, path, true), 401) << method << " " << path;
   }
 }
 
