@@ -13,6 +13,8 @@ const panels = {
   heads: ["model=numbers&panel=heads", ".thumb"],
   train: ["panel=train", ".film-row canvas"],
   microscope: [`${worked}&panel=microscope&mode=map&head=decoder.0.self.1&rows=3`, ".tile-grid"],
+  next_word: ["model=stories&panel=next_word&text=Anna%20has%20two&temperature=0.8&top_k=8&seed=4&step=6&off=decoder.0.self.1", "#next-step .lens", ".written"],
+  compare: [`${worked}&panel=compare&against=run&look=encoder.0.self.scores`, "#compared .difference", "#compare-matrices"],
   lab: ["model=numbers&panel=lab&method=zero&head=decoder.0.self.5", "#lab-importance .head-cell", "#lab-importance"],
   lab_points: ["model=numbers&panel=lab&method=zero&head=decoder.0.self.5", ".scatter", "#lab-scatter"],
   lab_prune: ["model=numbers&panel=lab&keep=43", "#lab-bench", "#lab-prune"],
@@ -53,7 +55,7 @@ for (const [name, [hash, awaited, card]] of Object.entries(panels).filter(([name
     const { page, close } = await openPage(browser, `${server.address}/#${hash}&lang=${language}`, options);
     await page.waitForSelector(awaited);
     if (name === "start") await page.locator("#first").evaluate((one) => one.scrollIntoView({ block: "start", behavior: "instant" }));
-    if (card) await page.locator(card).evaluate((one) => one.scrollIntoView({ block: "start", behavior: "instant" }));
+    if (card) await page.locator(card).first().evaluate((one) => one.scrollIntoView({ block: "start", behavior: "instant" }));
     await page.waitForTimeout(800);
     await (name === "train" ? page.locator("#training") : page).screenshot({ path: `${folder}/picture.png` });
     execFileSync("cwebp", ["-quiet", "-q", "82", "-m", "6", `${folder}/picture.png`, "-o", `${here}studio-${name}${kind}.webp`]);
