@@ -13,7 +13,7 @@ const panels = {
   heads: ["model=numbers&panel=heads", ".thumb"],
   train: ["panel=train", ".film-row canvas"],
   microscope: [`${worked}&panel=microscope&mode=map&head=decoder.0.self.1&rows=3`, ".tile-grid"],
-  next_word: ["model=stories&panel=next_word&text=Anna%20has%20two&temperature=0.8&top_k=8&seed=4&step=6&off=decoder.0.self.1", "#next-step .lens", ".written"],
+  next_word: ["model=stories&panel=next_word&text=Anna%20has%20two&temperature=0.8&top_k=8&seed=1&step=5&off=decoder.1.self.1", "#next-step .lens", ".written"],
   compare: [`${worked}&panel=compare&against=run&look=encoder.0.self.scores`, "#compared .difference", "#compare-matrices"],
   lab: ["model=numbers&panel=lab&method=zero&head=decoder.0.self.5", "#lab-importance .head-cell", "#lab-importance"],
   lab_points: ["model=numbers&panel=lab&method=zero&head=decoder.0.self.5", ".scatter", "#lab-scatter"],
