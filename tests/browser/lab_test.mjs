@@ -93,7 +93,7 @@ test("a text, mean and resampled ablation, gates and attribution give the comman
 
 test("the points are gradient against ablation, and keys lead from one to the next", { skip }, async (t) => {
   const page = await lab(t, "model=repeats");
-  await page.waitForSelector(".scatter");
+  await measured(page);
   const label = (head) => page.locator(`.scatter [data-head="${head}"]`).getAttribute("aria-label");
   const data = await dataFile(page, "again");
   const scored = told("score", "repeats", "--data", data, "--examples", "32").heads;
@@ -129,11 +129,20 @@ test("patching shows what each head restores, as a whole and at each position", 
   const shown = await page.locator("#patch-positions .digits").allInnerTexts();
   const own = patched.heads.filter((one) => one.head === "decoder.1.self.1");
   assert.deepEqual(shown.map((one) => Number(one.replace("−", "-"))), own.map((one) => Number(one.restored.toPrecision(2))));
+  await page.waitForFunction(() => /patch%3Aj\d+/.test(location.hash));
+  const link = new URL(page.url()).hash.slice(1);
   await page.click('#lab-patch .choice button:text-is("Estimated")');
   same(await cells(page, "patch"), patched.whole_heads, "estimated");
   await page.click('#patch-form .choice button:has-text("Corrupted into clean")');
   await page.waitForFunction(() => document.querySelector("#lab-patch .lab-summary")?.textContent.includes("is left"));
   same(await cells(page, "patch"), told(...words, "--direction", "corrupt-into-clean").whole_heads, "estimated");
+  // A link holds its own experiment, not the newest one.
+  const first = await lab(t, link);
+  await first.waitForSelector("#lab-patch .head-cell");
+  same(await cells(first, "patch"), patched.whole_heads, "restored");
+  assert.equal(first.url(), `${server.address}/#${link}`);
+  assert.match(await first.locator("#patch-form .choice [aria-pressed=true]").innerText(), /^Clean into corrupted/);
+  first.expectNothingWrong();
   // What the server refuses stands beside its field.
   await page.fill('#patch-form input[name="word"]', "zzzz");
   await page.click("#patch-form .go");
@@ -206,11 +215,12 @@ test("what runs shows how far it is, can be stopped, and is found again by anoth
   await page.waitForFunction(() => /zero%3Aj\d+/.test(location.hash));
   const other = await lab(t, new URL(page.url()).hash.slice(1));
   await other.waitForSelector("#lab-scatter .at-work[data-purpose=zero]");
+  const stopped = /zero%3A(j\d+)/.exec(page.url())[1];
   await page.click('#lab-scatter .at-work[data-purpose="zero"] button');
   await page.waitForFunction(() => !/zero%3A/.test(location.hash));
-  const running = async () => (await (await fetch(`${server.address}/api/jobs`)).json()).jobs.filter((one) => one.kind === "ablate" && one.state === "running").length;
-  for (let i = 0; i < 50 && (await running()) > 0; ++i) await new Promise((done) => setTimeout(done, 100));
-  assert.equal(await running(), 0);
+  const isKept = async () => (await (await fetch(`${server.address}/api/jobs`)).json()).jobs.some((one) => one.id === stopped);
+  for (let i = 0; i < 50 && (await isKept()); ++i) await new Promise((done) => setTimeout(done, 100));
+  assert.equal(await isKept(), false);
   page.expectNothingWrong();
 });
 
