@@ -7,7 +7,7 @@ import { axisOf } from "./scatter";
 export type Curve = CurveResult["curves"][number];
 export interface QualityCurve { curves: Curve[]; heads: number; kept: number; x: Words; y: Words; names: Record<string, Words>; choose(kept: number): void }
 
-const [width, height, left, right, top, bottom] = [620, 300, 56, 16, 12, 44];
+const [width, height, left, right, top, bottom] = [620, 300, 64, 16, 12, 44];
 
 export function qualityDrawing({ curves, heads, kept, x: nameOfX, y: nameOfY, names, choose }: QualityCurve): { element: SVGSVGElement; mark(kept: number): void } {
   const values = curves.flatMap((curve) => curve.points.flatMap((point) => [point.quality, point.low ?? point.quality, point.high ?? point.quality]));

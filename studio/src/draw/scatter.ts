@@ -45,7 +45,7 @@ export function axisOf(values: number[], isLogarithmic: boolean, from: number, t
   return { at: place, ticks, strip: from };
 }
 
-const [width, height, left, right, top, bottom] = [520, 380, 62, 14, 14, 46];
+const [width, height, left, right, top, bottom] = [520, 380, 74, 14, 14, 46];
 
 export function scatterDrawing(scatter: Scatter): SVGSVGElement {
   const { points, isLogarithmic } = scatter;
