@@ -38,7 +38,10 @@ struct Application::Parts {
                 .threads = threads,
                 .models = models,
                 .metrics = metrics,
-                .work_folder = options.work_folder} {
+                .work_folder = options.work_folder,
+                .workers = std::max(1, options.http.limits.workers),
+                .queued_requests =
+                    static_cast<size_t>(std::max(1, options.http.limits.queued_requests))} {
     if (options.work_folder.empty()) return;
     base::make_directories(files, options.work_folder);
     lock = lock_of(options.work_folder);

@@ -16,6 +16,9 @@ struct Service {
   Models& models;
   Metrics& metrics;
   std::string work_folder;  // where jobs and what they write lie; empty: nothing is kept
+  // Requests that are computed at a time where a room does that itself, and that may wait for it.
+  int workers = 4;
+  size_t queued_requests = 64;
   // What is to happen first when the server stops: end what holds replies.
   std::vector<StopCall> on_stop = {};
 };

@@ -25,7 +25,7 @@ Studio::Studio(Service& service, const TraceStore::Limits& limits)
              .add = [this](const std::string& id,
                            const std::string& folder) { return service_.models.add(id, folder); },
              .remove = [this](const std::string& id) { service_.models.remove(id); }}),
-      workers_(Workers::Options()) {}
+      workers_({.threads = service.workers, .waiting = service.queued_requests}) {}
 
 recipes::LoadedModel Studio::own_copy(const ServedModel& served) {
   return recipes::load_named_model(files(), served.name);
