@@ -1,6 +1,8 @@
 // The parts of the server put together, and the order in which they end.
 #include "apps/server/server.h"
 
+#include <algorithm>
+
 #include "headlight/narrate/narrate.h"
 
 namespace headlight::server {

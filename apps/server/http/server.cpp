@@ -1,6 +1,7 @@
 // The listener, and the two routes that every server has.
 #include "apps/server/http/server.h"
 
+#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
