@@ -10,9 +10,8 @@
 #include "tests/server/studio_room.h"
 #include "tests/server/test_server.h"
 
-// NOLINTNEXTLINE: there where the tests are built with it.
-extern "C" void __asan_init() __attribute__((weak));
-extern "C" void __tsan_init() __attribute__((weak));
+extern "C" void __asan_init() __attribute__((weak));  // NOLINT(bugprone-reserved-identifier)
+extern "C" void __tsan_init() __attribute__((weak));  // NOLINT(bugprone-reserved-identifier)
 
 namespace headlight::test {
 namespace {
