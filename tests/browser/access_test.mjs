@@ -44,6 +44,14 @@ test("the page asks for the key, once more when it is wrong, and then shows all"
   await close();
 });
 
+test("the page opens where the browser keeps nothing for it", { skip }, async () => {
+  const forbid = (page) => page.addInitScript(() => Object.defineProperty(globalThis, "sessionStorage", { get() { throw new DOMException("", "SecurityError"); } }));
+  const { page, wrong, close } = await openPage(browser, `${server.address}/#panel=heads&api_key=${key}`, { prepare: forbid });
+  await page.waitForSelector(".thumb");
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
 test("a key in the address is taken out of it, and opens the page without a question", { skip }, async () => {
   const { page, wrong, close } = await openPage(browser, `${server.address}/#panel=heads&api_key=${key}`);
   await page.waitForSelector(".thumb");

@@ -8,7 +8,7 @@ let askReader: (wasWrong: boolean) => Promise<string> = () => Promise.reject(new
 // Who asks the reader; and what the address or this tab know already.
 export function prepareAccess(ask: (wasWrong: boolean) => Promise<string>): void {
   askReader = ask;
-  key = sessionStorage.getItem(place) ?? "";
+  key = stored() ?? "";
   const address = new URLSearchParams(location.hash.slice(1));
   const given = address.get("api_key");
   if (given === null) return;
@@ -18,7 +18,11 @@ export function prepareAccess(ask: (wasWrong: boolean) => Promise<string>): void
 }
 function keepKey(given: string): void {
   key = given;
-  sessionStorage.setItem(place, key);
+  try { sessionStorage.setItem(place, key); } catch { /* Then it is asked for again after a reload. */ }
+}
+// A browser may keep nothing for pages, and says so by an error.
+function stored(): string | null {
+  try { return sessionStorage.getItem(place); } catch { return null; }
 }
 
 export function hasKey(): boolean { return key !== ""; }
