@@ -14,6 +14,7 @@ after(async () => { await browser?.close(); await server?.close(); });
 async function studio(t, hash = "", options = {}) {
   const opened = await openPage(browser, `${server.address}/${hash}`, options);
   t.after(async () => { await opened.close(); });
+  opened.page.wrong = opened.wrong;
   opened.page.expectNothingWrong = () => assert.deepEqual(opened.wrong, []);
   return opened.page;
 }
@@ -163,6 +164,18 @@ test("a link restores the exact view", { skip }, async (t) => {
     first.expectNothingWrong();
   }
   again.expectNothingWrong();
+});
+
+test("a link that makes no sense opens what there is, and breaks nothing", { skip }, async (t) => {
+  const strange = { microscope: "head=nonsense&rows=99999&key=99999&with=77&mass=9&shading=x", walk: "cell=decoder.9.self.head.1.scores[3,99]&run=9&position=99999&tensor=nope&at=nope", heads: "head=encoder.0.self.99&kind=zzz",
+    next_word: "model=stories&text=Anna&instead=5:999999,abc&off=decoder.9.self.9&step=999&temperature=nan&top_k=-4&length=1e9", compare: "against=model&other=nope&look=zzz&of_head=99", start: "model=nope&text=%00%ff&lang=zz&theme=zz" };
+  for (const [panel, rest] of Object.entries(strange)) {
+    const page = await studio(t, `#panel=${panel}&${rest}`);
+    await page.waitForSelector({ microscope: "#microscope .scope", walk: "#step-7 .figure", heads: ".thumb", next_word: "#next-step-words", compare: "#compare", start: ".lesson-card" }[panel], { state: "attached" });
+    assert.equal(await page.evaluate(() => document.body.dataset.panel), panel);
+    const broken = page.wrong.filter((one) => !/status of 4\d\d/.test(one));  // what the server refuses is told on the console
+    assert.deepEqual(broken, [], panel);
+  }
 });
 
 test("the map of heads has a thumbnail of every head, by keys and pointer", { skip }, async (t) => {
