@@ -47,11 +47,9 @@ function checkCells(opened) {
     const made = document.querySelector(`table.matrix[data-name="${CSS.escape(name)}"]`);
     if (!made || box(made).width === 0) continue;
     const { rows, columns } = shownMatrices.get(made);
-    for (const [r, c] of [[0, 0], [rows - 1, columns - 1]]) {
-      if (!opened) closeWhy();
-      const now = document.querySelector(`table.matrix[data-name="${CSS.escape(name)}"]`);
-      checkCell(now, r, c);
-    }
+    if (!opened) closeWhy();
+    const now = document.querySelector(`table.matrix[data-name="${CSS.escape(name)}"]`);
+    checkCell(now, ...(opened ? [rows - 1, columns - 1] : [0, 0]));
     checkWidth(`with the answer for ${name}`);
   }
 }
