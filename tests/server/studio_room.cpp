@@ -156,7 +156,13 @@ std::shared_ptr<MemoryReply> StudioRoom::begin(const std::string& method, const 
                                                const std::string& body,
                                                std::shared_ptr<MemoryReply> reply,
                                                const std::string& type) {
-  if (reply == nullptr) reply = std::make_shared<MemoryReply>();
+  if (reply == nullptr) {
+    constexpr size_t kKept = 1000;
+    reply = std::make_shared<MemoryReply>();
+    const std::lock_guard lock(replies_mutex_);
+    replies_.push_back(reply);
+    if (replies_.size() > kKept) replies_.pop_front();
+  }
   server::Request request{.method = method, .path = target.substr(0, target.find('?'))};
   if (const size_t mark = target.find('?'); mark != std::string::npos) {
     for (const std::string& pair : split(target.substr(mark + 1), '&')) {
