@@ -54,7 +54,7 @@ for (const [name, [hash, awaited, card]] of Object.entries(panels).filter(([name
   for (const [kind, { language = "en", ...options }] of Object.entries(kinds)) {
     const { page, close } = await openPage(browser, `${server.address}/#${hash}&lang=${language}`, options);
     await page.waitForSelector(awaited);
-    if (name === "start") await page.locator("#first").evaluate((one) => one.scrollIntoView({ block: "start", behavior: "instant" }));
+    if (name === "start" && kind === "-phone") await page.locator("#first").evaluate((one) => one.scrollIntoView({ block: "start", behavior: "instant" }));
     if (card) await page.locator(card).first().evaluate((one) => one.scrollIntoView({ block: "start", behavior: "instant" }));
     await page.waitForTimeout(800);
     await (name === "train" ? page.locator("#training") : page).screenshot({ path: `${folder}/picture.png` });
