@@ -1,5 +1,6 @@
-# headlight_module(NAME [HOT] DEPENDS a b LIBRARIES x): the library headlight_NAME from headlight/NAME, linked to the modules below it
-# and to foreign libraries; HOT: so busy that debug builds optimise it too. Also the flags that everything is built with.
+# headlight_module(NAME [HOT] [WITHOUT folder] DEPENDS a b LIBRARIES x): the library headlight_NAME from headlight/NAME (but a folder that
+# is built apart), linked to the modules below it and to foreign libraries; HOT: so busy that debug builds optimise it too. Also the
+# flags that everything is built with.
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
@@ -41,8 +42,11 @@ if(HEADLIGHT_SANITIZE)
 endif()
 
 function(headlight_module name)
-  cmake_parse_arguments(ARG "HOT" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "HOT" "WITHOUT" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(ARG_WITHOUT)
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${ARG_WITHOUT}/")
+  endif()
   # A module of headers alone has nothing to compile.
   if(sources)
     add_library(headlight_${name} STATIC ${sources})

@@ -18,6 +18,7 @@
 #include "headlight/narrate/narrate.h"
 #include "headlight/nn/nn.h"
 #include "headlight/optim/optim.h"
+#include "headlight/ranks/ranks.h"
 #include "headlight/recipes/recipes.h"
 #include "headlight/tensor/tensor.h"
 #include "headlight/text/text.h"

@@ -7,6 +7,7 @@
 #include "tests/op_cases/gated_product.h"
 #include "tests/op_cases/linear.h"
 #include "tests/op_cases/losses.h"
+#include "tests/op_cases/mean_rows.h"
 #include "tests/op_cases/rms_norm.h"
 #include "tests/op_cases/rotate.h"
 #include "tests/op_cases/rows.h"
@@ -27,6 +28,7 @@ inline const std::vector<Op>& op_cases() {
       {"linear", 300, draw_linear},
       {"linear_cross_entropy", 150, draw_linear_cross_entropy},
       {"log_softmax", 100, draw_log_softmax},
+      {"mean_rows", 100, draw_mean_rows},
       {"residual_norm", 150, draw_residual_norm},
       {"residual_rms_norm", 150, draw_residual_rms_norm},
       {"rms_norm", 150, draw_rms_norm},

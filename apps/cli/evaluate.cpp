@@ -12,6 +12,8 @@ using base::ErrorKind;
 constexpr std::string_view kEvaluateExamples =
     R"(  headlight evaluate shakespeare --data other-plays.txt
       loss and perplexity of a GPT over a whole text, in windows that do not overlap
+  headlight evaluate bert --data other-plays.txt
+      the same of an encoder over words that are hidden, in each window the same ones every time
   headlight evaluate en-tr --data pairs.tsv --json
       loss, perplexity, BLEU and chrF of the translations
   headlight evaluate numbers --task numbers
@@ -23,10 +25,11 @@ Losses are natural-log, mean per target token. BLEU and chrF are sacreBLEU's.
 
 constexpr Option kEvaluateOptions[] = {
     {"data", "PATH", "a text, or tab-separated pairs for an encoder-decoder"},
-    {"task", "NAME", "lm, translate, numbers, copy or reverse (default: by the model)"},
+    {"task", "NAME", "lm, mlm, translate, numbers, copy or reverse (default: by the model)"},
     {"beam", "N", "translate with this many beams (default: greedily)"},
     {"length-penalty", "A", "of beam scores (default: 1)"},
     {"encoding", "NAME", "of the text, when not UTF-8"},
+    kRankTimeout,
 };
 
 // What can be seen before a model is read.
@@ -101,7 +104,8 @@ void run_evaluate(Session& session) {
       .task = recipes::evaluation_task(loaded, arguments.text("task").value_or("")),
       .data = arguments.text("data").value_or(""),
       .encoding = arguments.text("encoding").value_or(""),
-      .search = recipes::read_search_options(arguments)};
+      .search = recipes::read_search_options(arguments),
+      .group = group_of(session)};
   if (request.search && request.task != "translate" && arguments.level("beam") == Level::request) {
     throw Error(ErrorKind::bad_input, arguments.source("beam"), "",
                 "has no meaning for task " + request.task + ", which the model is for");
@@ -122,8 +126,12 @@ void run_evaluate(Session& session) {
 
 }  // namespace
 
-const Command kEvaluate = {"evaluate",        "how good a model is on data",
-                           kEvaluateExamples, kEvaluateOptions,
-                           run_evaluate,      {"MODEL"}};
+const Command kEvaluate = {.name = "evaluate",
+                           .summary = "how good a model is on data",
+                           .examples = kEvaluateExamples,
+                           .options = kEvaluateOptions,
+                           .run = run_evaluate,
+                           .operand = {"MODEL"},
+                           .runs_on_ranks = true};
 
 }  // namespace headlight::cli

@@ -24,7 +24,7 @@ using tensor::Tensor;
 
 constexpr std::string_view kForwardExamples =
     R"(  headlight forward MODEL --ids ids.npy --logits logits.npy
-      the model's logits (B,T,V) for ids (B,T)
+      the model's logits (B,T,V) for ids (B,T); of one that classifies (B,labels)
   headlight forward MODEL --ids ids.npy --targets targets.npy --grads grads.safetensors --json
       the mean loss over targets that are not -1, and the gradient of every tensor of the folder
   headlight forward MODEL --ids out.npy --source-ids in.npy --source-lens l.npy --trace t.safetensors
@@ -39,8 +39,9 @@ constexpr Option kForwardOptions[] = {
     {"ids", "FILE", "ids that the model reads, (B,T) or (T,); needed"},
     {"source-ids", "FILE", "ids that an encoder-decoder translates, (B,S) or (S,)"},
     {"source-lens", "FILE", "how many of each source count, (B,) (default: all)"},
-    {"logits", "FILE", "write the logits, (B,T,V)"},
-    {"targets", "FILE", "the right ids, (B,T); -1 does not count. The loss is printed"},
+    {"logits", "FILE", "write the logits, (B,T,V), or (B,labels) of a model that classifies"},
+    {"targets", "FILE",
+     "the right ids, (B,T), or labels, (B,); -1 does not count. Prints the loss"},
     {"grads", "FILE", "write the gradients of the loss (.safetensors)"},
     {"trace", "FILE", "write every intermediate (.safetensors)"},
     {"only", "NAME,...", "of the trace only these, e.g. decoder.0.self.head.2.weights"},
@@ -119,12 +120,28 @@ std::vector<io::NamedTensor> gradients_of(const models::Model& model) {
   return gradients;
 }
 
+// Of words (T,V), of labels (labels,).
 Tensor without_batch(const Tensor& logits) {
+  if (logits.rank() == 2) return logits.reshaped({logits.size(1)});
   return logits.reshaped({logits.size(1), logits.size(2)});
 }
 
+// The numbers of the right labels, (B,), or one for ids (T,).
+Tensor read_labels(base::FileSystem& files, const std::string& place, int64_t sequences) {
+  const Tensor labels = io::as_int64(io::read_array(files, place), "--targets").contiguous();
+  if (labels.elements() != sequences || labels.rank() > 1) {
+    base::refuse("--targets", place,
+                 "shape is " + labels.shape().text() +
+                     ", the model classifies: one label for each "
+                     "of " +
+                     std::to_string(sequences) + " sequences is needed");
+  }
+  return labels.reshaped({sequences});
+}
+
 // Ids, lengths and targets; whole numbers of any type. Throws Error(bad_input).
-ForwardInputs read_forward_inputs(base::FileSystem& files, const ForwardOptions& options) {
+ForwardInputs read_forward_inputs(base::FileSystem& files, const ForwardOptions& options,
+                                  bool classifies) {
   ForwardInputs inputs;
   recipes::IdArray read = recipes::read_ids(files, "--ids", options.ids);
   inputs.batch.ids = std::move(read.ids);
@@ -137,7 +154,9 @@ ForwardInputs read_forward_inputs(base::FileSystem& files, const ForwardOptions&
         io::as_int64(io::read_array(files, place), "--source-lens").contiguous();
     check_lens(inputs.batch.source_lens, inputs.batch.source_ids, place);
   }
-  if (options.targets) {
+  if (options.targets && classifies) {
+    inputs.batch.targets = read_labels(files, *options.targets, inputs.batch.ids.size(0));
+  } else if (options.targets) {
     inputs.batch.targets =
         recipes::read_targets(files, "--targets", *options.targets, inputs.batch.ids);
   }
@@ -172,13 +191,17 @@ ForwardResult run_forward(base::ThreadPool& threads, const ForwardOptions& optio
                   .intervention = heads_off.empty() ? nullptr : &heads_off};
   const Value output = model.forward(context, inputs.batch);
   ForwardResult result;
+  const bool classifies = model.classifier() != nullptr;
   const bool traces_logits =
       options.trace && model.has_logits() &&
       (trace.recording().wants("logits") || trace.recording().wants("probabilities"));
-  if (options.logits || options.prints_logits() || traces_logits) {
+  if (options.logits || options.prints_logits() || traces_logits || (options.trace && classifies)) {
     Context looking = context;
     looking.tape = nullptr;
-    const Tensor logits = model.logits(looking, Value::leaf(output.data())).data();
+    const Value states = Value::leaf(output.data());
+    const Tensor logits = (classifies ? model.class_logits(looking, states, inputs.batch)
+                                      : model.logits(looking, states))
+                              .data();
     result.logits = inputs.is_one ? without_batch(logits) : logits;
   }
   if (options.trace) {
@@ -187,7 +210,9 @@ ForwardResult run_forward(base::ThreadPool& threads, const ForwardOptions& optio
     result.trace_notes = notes_on(model);
   }
   if (options.targets) {
-    const Value loss = model.loss(context, output, inputs.batch.targets, 0);
+    const Value loss = classifies
+                           ? model.class_loss(context, output, inputs.batch, inputs.batch.targets)
+                           : model.loss(context, output, inputs.batch.targets, 0);
     result.loss = loss.item();
     if (options.grads) {
       tape.backward(context, loss);
@@ -249,8 +274,10 @@ void forward(Session& session) {
     throw Error(ErrorKind::bad_input, "--source-ids", "",
                 "is missing: the model is an encoder-decoder, which reads a source");
   }
-  const ForwardInputs inputs = read_forward_inputs(session.files, options);
-  if (options.logits) io::check_rank_fits(*options.logits, inputs.is_one ? 2 : 3);
+  const bool classifies = loaded.model->classifier() != nullptr;
+  const ForwardInputs inputs = read_forward_inputs(session.files, options, classifies);
+  const int rank = (inputs.is_one ? 2 : 3) - (classifies ? 1 : 0);
+  if (options.logits) io::check_rank_fits(*options.logits, rank);
   // A model refuses what is longer than its context by itself.
   if (inputs.batch.ids.size(1) <= loaded.model->context_length()) {
     recipes::check_forward_memory(session.files, *loaded.model, inputs.batch,

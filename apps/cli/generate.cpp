@@ -252,6 +252,10 @@ void run_generate(Session& session) {
   const GenerateSettings settings = read_settings(session);
   const recipes::LoadedModel loaded = load_model(session);
   models::check_generation_settings(session.files, loaded.folder);
+  if (loaded.model->classifier() != nullptr) {
+    throw Error(ErrorKind::bad_input, "generate", loaded.folder,
+                "the model classifies texts and writes none; `headlight classify` is for it");
+  }
   if (!loaded.model->capabilities().continues_prompt) {
     const std::string types =
         models::known_architectures().types_that({&models::Capabilities::continues_prompt});

@@ -1,12 +1,8 @@
-// `headlight info`: what a model directory holds.
-#include <algorithm>
-#include <map>
-
+// `headlight info`: what a model directory or file holds.
 #include "apps/cli/program/progress.h"
 #include "apps/cli/program/terminal.h"
 #include "headlight/io/io.h"
 #include "headlight/recipes/recipes.h"
-#include "headlight/text/text.h"
 
 namespace headlight::cli {
 namespace {
@@ -18,80 +14,11 @@ constexpr std::string_view kInfoExamples =
       the models that come with the program: what for, how large, how to try them
   headlight info MODEL
       architecture, sizes, parameters, attention heads and tokenizer of a model directory
+  headlight info model.gguf
+      architecture, sizes, types of numbers and tokenizer of a GGUF file
   headlight info MODEL --json
       the same with the whole configuration, for programs
 )";
-
-// "decoder.0.self: heads left: 2 of 4 (0, 2)", of attentions that were pruned.
-std::string pruned_lines(const Catalogue& catalogue, const recipes::ModelInformation& information) {
-  std::string lines;
-  for (const recipes::AttentionInformation& one : information.attentions) {
-    if (std::ssize(one.heads) == one.original) continue;
-    std::string numbers;
-    for (const int64_t head : one.heads) {
-      numbers += (numbers.empty() ? "" : ", ") + std::to_string(head);
-    }
-    lines += "  " + one.place + ": " +
-             catalogue.text(one.heads.empty() ? "info.no_heads_left" : "info.heads_left",
-                            {{"left", std::to_string(one.heads.size())},
-                             {"heads", std::to_string(one.original)},
-                             {"numbers", numbers}}) +
-             "\n";
-  }
-  return lines;
-}
-
-// "decoder.self: 2 layers of 4 heads", by kind of attention.
-std::string attention_lines(const Catalogue& catalogue,
-                            const recipes::ModelInformation& information) {
-  std::map<std::string, std::vector<int64_t>> kinds;
-  for (const recipes::AttentionInformation& one : information.attentions) {
-    const size_t first = one.place.find('.');
-    const size_t last = one.place.rfind('.');
-    kinds[one.place.substr(0, first) + one.place.substr(last)].push_back(std::ssize(one.heads));
-  }
-  std::string lines;
-  for (const auto& [kind, heads] : kinds) {
-    const auto [fewest, most] = std::minmax_element(heads.begin(), heads.end());
-    const std::string count =
-        *fewest == *most ? std::to_string(*fewest)
-                         : catalogue.text("info.range", {{"fewest", std::to_string(*fewest)},
-                                                         {"most", std::to_string(*most)}});
-    lines += "  " + kind + ": " +
-             catalogue.text("info.layers",
-                            {{"layers", std::to_string(heads.size())}, {"heads", count}}) +
-             "\n";
-  }
-  return lines + pruned_lines(catalogue, information);
-}
-
-std::string text_of(const Catalogue& catalogue, const recipes::ModelInformation& information) {
-  std::vector<std::pair<std::string, std::string>> facts;
-  const auto add = [&](const char* key, const std::string& value) {
-    facts.emplace_back(catalogue.text(key), value);
-  };
-  add("info.model", information.type);
-  add("info.parameters", std::to_string(information.parameters));
-  if (information.source_vocab_size != information.vocab_size) {
-    add("info.source_ids", std::to_string(information.source_vocab_size));
-  }
-  add("info.ids", std::to_string(information.vocab_size));
-  add("info.context", std::to_string(information.context_length));
-  add("info.tokenizer",
-      information.tokenizer.empty() ? catalogue.text("info.none") : information.tokenizer);
-  int64_t width = 12;
-  for (const auto& [label, _] : facts) width = std::max(width, text::columns(label) + 2);
-  std::string text;
-  for (const auto& [label, value] : facts) {
-    text += narrate::padded(label, width) + value + "\n";
-  }
-  text += catalogue.text("info.attention") + "\n" + attention_lines(catalogue, information) +
-          catalogue.text("info.configuration") + "\n";
-  for (const auto& [key, value] : *information.config.object()) {
-    text += "  " + key + ": " + io::json_text(value) + "\n";
-  }
-  return text;
-}
 
 int64_t parameters_of(const Session& session, const std::string& name) {
   return recipes::information_on(session.files, recipes::load_named_model(session.files, name))
@@ -155,16 +82,23 @@ void run_info(Session& session) {
     list_embedded(session);
     return;
   }
+  const Catalogue& catalogue = Catalogue::of(chosen_language(session.arguments));
+  const std::string place = recipes::model_place(session.files, *session.arguments.text("model"));
+  if (io::is_gguf_file(session.files, place)) {
+    const recipes::GgufInformation gguf = recipes::gguf_information(session.files, place);
+    session.output.write(session.json ? io::json_text(recipes::gguf_information_json(gguf)) + "\n"
+                                      : narrate::gguf_text(catalogue, gguf));
+    return;
+  }
   const recipes::ModelInformation information =
       recipes::information_on(session.files, load_model(session));
-  session.output.write(
-      session.json ? io::json_text(recipes::information_json(information)) + "\n"
-                   : text_of(Catalogue::of(chosen_language(session.arguments)), information));
+  session.output.write(session.json ? io::json_text(recipes::information_json(information)) + "\n"
+                                    : narrate::model_text(catalogue, information));
 }
 
 }  // namespace
 
-const Command kInfo = {"info",   "what a model directory holds",      kInfoExamples, {},
+const Command kInfo = {"info",   "what a model directory or file holds", kInfoExamples, {},
                        run_info, {.name = "MODEL", .required = false}};
 
 }  // namespace headlight::cli

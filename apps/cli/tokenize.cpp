@@ -19,7 +19,8 @@ constexpr std::string_view kTokenizeExamples =
       the text that ids stand for
 
 MODEL is a model directory, a folder with a tokenizer, or a file: tokenizer.json, vocab.json (beside merges.txt), encoder.json
-(beside vocab.bpe) or vocab.txt. Text becomes a special token such as <|endoftext|> only with --special.
+(beside vocab.bpe), tokenizer.model, spiece.model, source.spm or target.spm (beside vocab.json) or vocab.txt. Text becomes a special
+token such as <|endoftext|> only with --special.
 )";
 
 constexpr Option kTokenizeOptions[] = {

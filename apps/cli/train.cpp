@@ -15,12 +15,18 @@ using base::ErrorKind;
 constexpr std::string_view kTrainExamples =
     R"(  headlight train --task lm --data shakespeare.txt --preset shakespeare-char-cpu --out shakespeare
       a small GPT on a text, character by character, in two minutes
+  headlight train --task lm --arch llama --data text.txt --n_kv_head 2 --out llama
+      the same as a Llama; --arch is the model_type of any folder that can be read: qwen3, gpt_neox, t5
+  headlight train --task mlm --data text.txt --out bert
+      an encoder on words that are hidden; --arch roberta, distilbert, albert and modernbert are the others
   headlight train --task translate --data pairs.tsv --tokenizer bpe:8000 --out en-tr
       an encoder-decoder on tab-separated sentence pairs
   headlight train --task numbers --out numbers
       number words in four languages to digits; copy and reverse are the other made-up tasks
   headlight train --out shakespeare --resume --max_iters 4000
       continues where it stopped, with the same bits as an uninterrupted run
+  mpirun -n 4 headlight train --task lm --data text.txt --out model
+      on several machines or cores, to the same bits as one
 
 The folder then holds config.json, model.safetensors (the best by validation loss) and tokenizer.json for
 `headlight generate` and other tools, log.jsonl, curves.svg and a checkpoint. Ctrl-C saves and exits.
@@ -31,6 +37,7 @@ constexpr Option kRunOptions[] = {
     {"out", "DIR", "the run's folder: model, checkpoint, log.jsonl, curves.svg"},
     {"config", "FILE", "a file of lines `key = value`"},
     {"resume", "", "go on with the run in --out"},
+    kRankTimeout,
 };
 const std::vector<Option>& train_options() {
   static const std::vector<Option> all = [] {
@@ -82,8 +89,17 @@ class TrainReport {
 
   void start(const recipes::TrainStart& event) {
     say(lines().start(event, folder_));
+    io::Json json = event_json(event);
+    if (session_.ranks != nullptr) {
+      // What one machine would have to be told.
+      const bool is_said = session_.arguments.has("shards");
+      const std::string alone =
+          typed_again(is_said ? "" : "--shards " + std::to_string(event.shards));
+      say(lines().ranks(event, alone));
+      json.object()->emplace_back("same_bytes", alone);
+    }
     restart(told("command.progress.first_step"));
-    print(event_json(event));
+    print(json);
   }
 
   void step(const recipes::TrainStep& event) {
@@ -164,14 +180,20 @@ void run_train(Session& session) {
                 "is missing: --out DIR, a folder for the model; `headlight train --help` has "
                 "examples");
   }
+  if (session.ranks != nullptr) {
+    session.ranks->messenger().set_advice(
+        "the last checkpoint is good: --resume goes on from it, "
+        "on any number of ranks");
+  }
   base::ThreadPool threads(session.threads);
   std::optional<recipes::TrainRun> prepared;
   {
     const Progress progress(session, command_text(session, "command.progress.preparing"));
-    prepared.emplace(
-        threads, session.files,
-        recipes::TrainRequest{
-            .folder = *folder, .resume = arguments.has("resume"), .values = arguments});
+    prepared.emplace(threads, session.files,
+                     recipes::TrainRequest{.folder = *folder,
+                                           .resume = arguments.has("resume"),
+                                           .values = arguments,
+                                           .group = group_of(session)});
   }
   recipes::TrainRun& run = *prepared;
   {
@@ -182,13 +204,21 @@ void run_train(Session& session) {
   recipes::TrainListener listener = report.listener();
   run.prepare(listener);
   const Uninterrupted until_saved;
+  std::optional<RankProcess::Saving> saving;
+  if (session.ranks != nullptr) saving.emplace(*session.ranks);
   listener.interrupted = [&] { return until_saved.is_signalled(); };
-  if (run.run(listener) == train::Outcome::interrupted) report.interrupted(run.step());
+  if (run.run(listener) != train::Outcome::interrupted) return;
+  report.interrupted(run.step());
+  if (session.ranks != nullptr) session.ranks->leave_interrupted();
 }
 
 }  // namespace
 
-const Command kTrain = {"train", "train a model on your own data", kTrainExamples, train_options(),
-                        run_train};
+const Command kTrain = {.name = "train",
+                        .summary = "train a model on your own data",
+                        .examples = kTrainExamples,
+                        .options = train_options(),
+                        .run = run_train,
+                        .runs_on_ranks = true};
 
 }  // namespace headlight::cli

@@ -25,11 +25,21 @@ std::shared_ptr<const ServedModel> opened(base::FileSystem& files, const std::st
   recipes::LoadedModel loaded = recipes::load_named_model(files, name);
   auto tokenizer = recipes::find_tokenizer(files, loaded);
   auto information = recipes::information_on(files, loaded);
-  return std::make_shared<const ServedModel>(ServedModel{.id = id,
-                                                         .name = name,
-                                                         .loaded = std::move(loaded),
-                                                         .tokenizer = std::move(tokenizer),
-                                                         .information = std::move(information)});
+  std::optional<text::ChatTemplate> chat_template;
+  std::exception_ptr template_problem;
+  try {
+    if (tokenizer) chat_template = recipes::model_chat_template(files, loaded);
+  } catch (const base::Error&) {
+    template_problem = std::current_exception();
+  }
+  return std::make_shared<const ServedModel>(
+      ServedModel{.id = id,
+                  .name = name,
+                  .loaded = std::move(loaded),
+                  .tokenizer = std::move(tokenizer),
+                  .chat_template = std::move(chat_template),
+                  .template_problem = std::move(template_problem),
+                  .information = std::move(information)});
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Models: those that the server offers, opened once and shared by all requests.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,8 @@ struct ServedModel {
   std::string name;  // what the command line called it: a path, or an embedded model's name
   recipes::LoadedModel loaded;
   std::optional<text::Tokenizer> tokenizer;
+  std::optional<text::ChatTemplate> chat_template;
+  std::exception_ptr template_problem;  // why the one that is there cannot be used
   recipes::ModelInformation information;
 
   const models::Model& model() const { return *loaded.model; }

@@ -16,6 +16,7 @@
 #include "headlight/autograd/ops/layer_norm.h"
 #include "headlight/autograd/ops/linear.h"
 #include "headlight/autograd/ops/linear_cross_entropy.h"
+#include "headlight/autograd/ops/mean_rows.h"
 #include "headlight/autograd/ops/residual_norm.h"
 #include "headlight/autograd/ops/rms_norm.h"
 #include "headlight/autograd/ops/rotate.h"

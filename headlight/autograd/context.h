@@ -13,11 +13,13 @@ class Intervention;
 class Observer;
 class Tape;
 
-// The whole state of the random numbers: what is drawn depends on seed, step and the name of the
-// place that draws.
+// The whole state of the random numbers: what is drawn depends on seed, step, the name of the place
+// that draws, and the number of the sequence. A part of a batch draws what it would draw in the
+// whole one.
 struct RandomState {
   uint64_t seed = 0;
   uint64_t step = 0;
+  int64_t first_sequence = 0;  // of the whole batch
 };
 
 // What was done on top of the run itself.

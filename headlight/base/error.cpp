@@ -4,6 +4,16 @@
 namespace headlight::base {
 namespace {
 
+constexpr size_t kMostBytes = 4000;  // of what is wrong: names in files may have megabytes
+
+// Without its end where it is very long; no code point of UTF-8 is cut.
+std::string shortened(std::string_view text) {
+  if (text.size() <= kMostBytes) return std::string(text);
+  size_t end = kMostBytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "…";
+}
+
 // Names of files and excerpts of their content may hold anything; a sentence stays on its line.
 std::string one_line(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -20,9 +30,10 @@ std::string one_line(std::string_view text) {
 }
 
 std::string sentence(std::string_view what, std::string_view where, std::string_view why) {
+  if (what.empty()) return one_line(shortened(why));
   std::string text(what);
   if (!where.empty()) text.append(" (").append(where).append(")");
-  return one_line(text.append(": ").append(why));
+  return one_line(text.append(": ").append(shortened(why)));
 }
 
 }  // namespace

@@ -16,8 +16,9 @@ enum class ErrorKind {
 };
 
 // Reads "<what> (<where>): <why>", e.g. "layer_norm (weight): shape is [768], input rows have 512".
-// The operation comes first and the numbers are in it. An empty `where` is left out; control
-// characters are written as \x0a and the like, so that it is always one line.
+// The operation comes first and the numbers are in it. An empty `where` is left out; without a
+// `what` it reads "<why>", somebody else's whole sentence. Control characters are written as \x0a
+// and the like, so that it is always one line.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, std::string_view what, std::string_view where, std::string_view why);

@@ -101,8 +101,8 @@ class Output {
 void write_file(FileSystem& files, const std::string& path,
                 const std::function<void(Output&)>& fill);
 void write_file(FileSystem& files, const std::string& path, std::string_view bytes);
-// The same of a directory that is not there yet: `fill` writes files, each by write_file, into a
-// temporary one beside it, which then takes the name. After a failure nothing is left of it.
+// The same of a directory that is not there yet: `fill` writes files, in folders too, by write_file
+// into a temporary one beside it, which then takes the name. After a failure nothing is left of it.
 void write_directory(FileSystem& files, const std::string& path,
                      const std::function<void(const std::string& temporary)>& fill);
 // Whether a file's name is that of such a temporary file; a killed process may leave one.

@@ -148,6 +148,15 @@ void write_directly(FileSystem& files, const Destination& destination, const std
   close(file, path);
 }
 
+// Of what was made just now, as far as it can be removed.
+void remove_tree(FileSystem& files, const std::string& path) {
+  std::vector<std::string> names;
+  if (files.list(path, names) >= 0) {
+    for (const std::string& name : names) remove_tree(files, path + "/" + name);
+  }
+  files.remove(path);
+}
+
 }  // namespace
 
 void write_file(FileSystem& files, const std::string& path,
@@ -172,10 +181,7 @@ void write_directory(FileSystem& files, const std::string& path,
     fill(temporary);
     check(files.rename(temporary, path), path);
   } catch (...) {
-    std::vector<std::string> names;
-    files.list(temporary, names);
-    for (const std::string& name : names) files.remove(temporary + "/" + name);
-    files.remove(temporary);
+    remove_tree(files, temporary);
     throw;
   }
   sync_directory(files, directory_of(path));

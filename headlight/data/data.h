@@ -6,7 +6,9 @@
 #pragma once
 
 #include "headlight/data/generated_task.h"
+#include "headlight/data/hidden_words.h"
 #include "headlight/data/lm_windows.h"
+#include "headlight/data/masked_windows.h"
 #include "headlight/data/number_words.h"
 #include "headlight/data/pair_batches.h"
 #include "headlight/data/pairs.h"

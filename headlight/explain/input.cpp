@@ -121,6 +121,7 @@ Input make_input(const models::Model& model, const text::Tokenizer* tokenizer, I
     check_ids("text", ids.ids, model.vocab_size(), model.context_length());
     input.batch.ids = row_of(ids.ids);
   }
+  if (model.classifier() != nullptr) input.classes = model.classifier()->classes();
   input.tokens = labels_of(tokenizer, ids_in(input.batch.ids));
   if (ids.target && ids.target_is_written) {
     input.written = static_cast<int64_t>(ids.target->size());

@@ -17,6 +17,7 @@ struct Input {
   std::vector<std::string> tokens = {};         // T labels
   std::vector<std::string> source_tokens = {};  // S labels
   std::vector<std::string> vocabulary = {};     // labels of ids; may be empty
+  std::optional<models::Classes> classes = {};  // of a model that classifies
   int64_t written = 0;  // how many of the tokens, the last ones, the model wrote by itself
 };
 

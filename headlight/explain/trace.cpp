@@ -145,6 +145,8 @@ std::vector<std::string> Trace::labels(Axis axis) const {
       return input_.source_tokens;
     case Axis::vocabulary:
       return input_.vocabulary;
+    case Axis::label:
+      return input_.classes ? input_.classes->labels : std::vector<std::string>();
     default:
       return {};
   }

@@ -291,7 +291,7 @@ Trace trace_model(base::ThreadPool& threads, const models::Model& model, const I
   }
   const auto run = [&](autograd::Context& context) {
     const autograd::Value output = model.forward(context, input.batch);
-    if (model.has_logits()) model.logits(context, output);
+    model.run_head(context, output, input.batch);
   };
   Trace trace = trace_run(threads, model.parameters(), run, input, options);
   for (const nn::MultiHeadAttention* attention : models::attentions_of(model)) {

@@ -19,8 +19,8 @@ const io::Json* find(const io::Json::Object& attributes, std::string_view name) 
 }  // namespace
 
 std::string_view name_of(Axis axis) {
-  constexpr std::array<std::string_view, 6> kNames = {"batch",        "head",   "token",
-                                                      "source_token", "column", "vocabulary"};
+  constexpr std::array<std::string_view, 7> kNames = {
+      "batch", "head", "token", "source_token", "column", "vocabulary", "label"};
   return kNames[static_cast<size_t>(axis)];
 }
 

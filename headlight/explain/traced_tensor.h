@@ -14,7 +14,7 @@ struct Operation;
 
 // What the positions of an axis are, for labels. Tokens of an encoder-decoder's source are
 // source_token, what a decoder or BERT reads is token.
-enum class Axis { batch, head, token, source_token, column, vocabulary };
+enum class Axis { batch, head, token, source_token, column, vocabulary, label };
 std::string_view name_of(Axis axis);
 
 struct Operand {

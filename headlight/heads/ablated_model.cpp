@@ -116,6 +116,13 @@ struct AblatedModel::State {
     }
   }
 
+  // Of a batch, counted through all of them.
+  int64_t first_example(int64_t batch) const {
+    int64_t first = 0;
+    for (int64_t i = 0; i < batch; ++i) first += examples[static_cast<size_t>(i)].ids.size(0);
+    return first;
+  }
+
   // The donors of a batch's examples, as a batch of their own.
   Batch donor_batch(int64_t first, int64_t count) const {
     std::vector<Batch> rows;
@@ -201,32 +208,47 @@ AblatedModel::~AblatedModel() = default;
 std::optional<Measurement> AblatedModel::evaluate(const HeadSet& named, const Watch& watch) {
   State& state = *state_;
   const HeadSet heads = state.counted_heads(named);
-  const Metric loss = loss_metric();
   std::vector<Measured> losses;
   std::vector<Measured> values;
-  int64_t first = 0;
-  for (const Batch& batch : state.examples) {
-    if (watch.stops()) return {};
-    Substitute substitute(state, heads);
-    Batch donors;
-    if (state.options.by == AblationKind::resample && !heads.empty()) {
-      donors = state.donor_batch(first, batch.ids.size(0));
-      substitute.set_donors(&donors, state.outputs_of(donors));
+  const auto take = [&](int64_t /*batch*/, const std::vector<double>& numbers) {
+    for (size_t i = 0; i < numbers.size();) {
+      losses.push_back({numbers[i], numbers[i + 1]});
+      i += 2;
+      if (!state.options.metric) continue;
+      values.push_back({numbers[i], numbers[i + 1]});
+      i += 2;
     }
-    Context context{.threads = state.threads, .arena = state.arena, .intervention = &substitute};
-    const Value output = state.model.forward(context, batch);
-    for (const Measured& one : loss.measure(context, state.model, batch, output))
-      losses.push_back(one);
-    if (state.options.metric) {
-      for (const Measured& one : state.options.metric->measure(context, state.model, batch, output))
-        values.push_back(one);
-    }
-    first += batch.ids.size(0);
-    watch.tell(first, example_count(state.examples));
-  }
+  };
+  const auto work = [&](int64_t batch, const Watch&) { return row_numbers(heads, batch); };
+  if (!run_pieces(static_cast<int64_t>(state.examples.size()), watch, {work, take})) return {};
   Measurement measured{.loss = weighted_mean(losses, "targets")};
   if (state.options.metric) measured.metric = weighted_mean(values, state.options.metric->name);
   return measured;
+}
+
+// Value and weight of each row's loss, each followed by those of the metric where there is one.
+std::vector<double> AblatedModel::row_numbers(const HeadSet& heads, int64_t number) {
+  State& state = *state_;
+  const Batch& batch = state.examples[static_cast<size_t>(number)];
+  Substitute substitute(state, heads);
+  Batch donors;
+  if (state.options.by == AblationKind::resample && !heads.empty()) {
+    donors = state.donor_batch(state.first_example(number), batch.ids.size(0));
+    substitute.set_donors(&donors, state.outputs_of(donors));
+  }
+  Context context{.threads = state.threads, .arena = state.arena, .intervention = &substitute};
+  const Value output = state.model.forward(context, batch);
+  const std::vector<Measured> losses = loss_metric().measure(context, state.model, batch, output);
+  std::vector<Measured> values;
+  if (state.options.metric)
+    values = state.options.metric->measure(context, state.model, batch, output);
+  std::vector<double> numbers;
+  for (size_t row = 0; row < losses.size(); ++row) {
+    numbers.insert(numbers.end(), {losses[row].value, losses[row].weight});
+    if (state.options.metric)
+      numbers.insert(numbers.end(), {values[row].value, values[row].weight});
+  }
+  return numbers;
 }
 
 }  // namespace headlight::heads

@@ -55,23 +55,46 @@ class AblationExperiment {
   }
 
  private:
-  std::optional<Measurement> evaluate(const HeadSet& heads, const std::string& name) {
-    std::optional<Measurement> measured = options_.known ? options_.known(name) : std::nullopt;
-    const bool is_new = !measured;
-    if (is_new) {
-      Watch watch{.interrupted = options_.watch.interrupted};
-      if (options_.watch.progress) {
-        watch.progress = [this](double share) {
-          options_.watch.progress((static_cast<double>(done_) + share) /
-                                  static_cast<double>(planned_));
-        };
-      }
-      measured = ablated_.evaluate(heads, watch);
+  // A set of heads that is taken out, and the name of that.
+  struct Removal {
+    std::string name;
+    HeadSet heads;
+  };
+
+  // Of each removal, in order; fewer than there are removals when it was told to stop.
+  std::vector<Measurement> measure(const std::vector<Removal>& removals) {
+    std::vector<std::optional<Measurement>> found;
+    std::vector<size_t> open;
+    for (const Removal& removal : removals) {
+      found.push_back(options_.known ? options_.known(removal.name) : std::nullopt);
+      if (!found.back()) open.push_back(found.size() - 1);
     }
-    if (!measured) return {};
-    if (is_new && options_.measured) options_.measured(name, *measured);
-    options_.watch.tell(++done_, planned_);
+    done_ += static_cast<int64_t>(found.size() - open.size());
+    options_.watch.tell(done_, planned_);
+    const auto take = [&](int64_t index, const std::vector<double>& numbers) {
+      const size_t at = open[static_cast<size_t>(index)];
+      found[at] = measurement_of(numbers);
+      if (options_.measured) options_.measured(removals[at].name, *found[at]);
+    };
+    const auto work = [&](int64_t index, const Watch& watch) {
+      return numbers_of(ablated_.evaluate(removals[open[static_cast<size_t>(index)]].heads, watch));
+    };
+    const auto count = static_cast<int64_t>(open.size());
+    const Watch watch = options_.watch.part(share(done_), share(done_ + count));
+    if (count != 1) {
+      run_pieces(count, watch, {work, take});
+    } else if (const auto numbers = work(0, watch)) {  // whose own pieces can be spread
+      take(0, *numbers);
+    }
+    done_ += count;
+    std::vector<Measurement> measured;
+    for (size_t i = 0; i < found.size() && found[i]; ++i) measured.push_back(*found[i]);
+    if (measured.size() == removals.size()) options_.watch.tell(done_, planned_);
     return measured;
+  }
+
+  double share(int64_t done) const {
+    return static_cast<double>(done) / static_cast<double>(planned_);
   }
 
   AblatedHead ablated_head(const NamedHead& head, const Measurement& measured) const {
@@ -79,33 +102,37 @@ class AblationExperiment {
   }
 
   bool measure_baseline() {
-    const auto measured = evaluate({}, "none");
-    if (measured) result_.baseline = *measured;
-    return measured.has_value();
+    const std::vector<Measurement> measured = measure({{"none", {}}});
+    if (!measured.empty()) result_.baseline = measured.front();
+    return !measured.empty();
+  }
+
+  // False when it was told to stop: then there are results of the first ones.
+  bool measure_heads(const std::vector<Removal>& removals, std::vector<AblatedHead>& to) {
+    const std::vector<Measurement> measured = measure(removals);
+    for (size_t i = 0; i < measured.size(); ++i) to.push_back(ablated_head(heads_[i], measured[i]));
+    return measured.size() == removals.size();
   }
 
   bool measure_each() {
-    for (const NamedHead& head : heads_) {
-      const auto measured = evaluate({{head.place, {head.head}}}, head.name);
-      if (!measured) return false;
-      result_.heads.push_back(ablated_head(head, *measured));
-    }
-    return true;
+    std::vector<Removal> removals;
+    for (const NamedHead& head : heads_)
+      removals.push_back({head.name, {{head.place, {head.head}}}});
+    return measure_heads(removals, result_.heads);
   }
 
   bool measure_all_but_one() {
     if (!options_.all_but_one) return true;
+    std::vector<Removal> removals;
     for (const NamedHead& head : heads_) {
       HeadSet others;
       for (const NamedHead& other : heads_) {
         if (other.place == head.place && other.head != head.head)
           others[other.place].push_back(other.head);
       }
-      const auto measured = evaluate(others, "all but " + head.name);
-      if (!measured) return false;
-      result_.all_but_one.push_back(ablated_head(head, *measured));
+      removals.push_back({"all but " + head.name, std::move(others)});
     }
-    return true;
+    return measure_heads(removals, result_.all_but_one);
   }
 
   // Whether `a` is the smaller loss of quality; the first of equals stays.
@@ -121,27 +148,34 @@ class AblationExperiment {
     HeadSet removed;
     std::string names;
     for (int64_t step = 0; step < greedy_steps_; ++step) {
-      std::optional<AblatedHead> best;
-      for (size_t i = 0; i < left.size(); ++i) {
-        AblatedHead candidate;
-        if (step == 0) {
-          candidate = result_.heads[i];
-        } else {
-          HeadSet with = removed;
-          with[left[i].place].push_back(left[i].head);
-          const auto measured = evaluate(with, names + left[i].name);
-          if (!measured) return false;
-          candidate = ablated_head(left[i], *measured);
-        }
-        if (!best || is_better(candidate.measured, best->measured)) best = candidate;
+      const std::vector<AblatedHead> candidates =
+          step == 0 ? result_.heads : without_one_more(left, removed, names);
+      if (candidates.size() < left.size()) return false;
+      size_t best = 0;
+      for (size_t i = 1; i < candidates.size(); ++i) {
+        if (is_better(candidates[i].measured, candidates[best].measured)) best = i;
       }
-      const auto chosen = std::ranges::find(left, best->head, &NamedHead::name);
-      removed[chosen->place].push_back(chosen->head);
-      names += chosen->name + ",";
-      left.erase(chosen);
-      result_.greedy.push_back(*std::move(best));
+      removed[left[best].place].push_back(left[best].head);
+      names += left[best].name + ",";
+      left.erase(left.begin() + static_cast<int64_t>(best));
+      result_.greedy.push_back(candidates[best]);
     }
     return true;
+  }
+
+  // Each of those that are left gone besides those that are; fewer when it was told to stop.
+  std::vector<AblatedHead> without_one_more(const std::vector<NamedHead>& left,
+                                            const HeadSet& removed, const std::string& names) {
+    std::vector<Removal> removals;
+    for (const NamedHead& head : left) {
+      HeadSet with = removed;
+      with[head.place].push_back(head.head);
+      removals.push_back({names + head.name, std::move(with)});
+    }
+    std::vector<AblatedHead> candidates;
+    for (const Measurement& measured : measure(removals))
+      candidates.push_back(ablated_head(left[candidates.size()], measured));
+    return candidates;
   }
 
   const AblationOptions& options_;
@@ -169,6 +203,19 @@ Json ablated_heads_json(const AblationResult& result, const std::vector<AblatedH
 }
 
 }  // namespace
+
+std::optional<std::vector<double>> numbers_of(const std::optional<Measurement>& measured) {
+  if (!measured) return {};
+  std::vector<double> numbers = {measured->loss};
+  if (measured->metric) numbers.push_back(*measured->metric);
+  return numbers;
+}
+
+Measurement measurement_of(const std::vector<double>& numbers) {
+  Measurement measured{.loss = numbers.front()};
+  if (numbers.size() > 1) measured.metric = numbers[1];
+  return measured;
+}
 
 AblationResult ablate_heads(base::ThreadPool& threads, models::Model& model,
                             const Examples& examples, const AblationOptions& options) {

@@ -32,6 +32,10 @@ struct Measurement {
   std::optional<double> metric = {};  // the other one, where one is asked for
 };
 
+// As numbers of a piece of work, and back; nothing of nothing.
+std::optional<std::vector<double>> numbers_of(const std::optional<Measurement>& measured);
+Measurement measurement_of(const std::vector<double>& numbers);
+
 // Evaluates a model on examples with any heads ablated. Mean and donors are those of the model as
 // it is. What it refers to outlives it; one thread uses it at a time.
 class AblatedModel {
@@ -53,6 +57,8 @@ class AblatedModel {
  private:
   class Substitute;
   struct State;
+  std::vector<double> row_numbers(const HeadSet& heads, int64_t number);
+
   std::unique_ptr<State> state_;
 };
 

@@ -175,50 +175,83 @@ class CurveExperiment {
   }
 
   bool add_points(const CurvePlan& plan, const std::vector<HeadName>& order, CurveResult& result) {
-    for (const int64_t count : plan.counts) {
-      const std::vector<HeadName> removed(order.begin(), order.begin() + count);
-      const std::string name = count == 0 ? "none" : plan.name() + " " + std::to_string(count);
-      const auto before = point("point " + name, 1, [&](const Watch& watch) {
-        return measure_model(threads_, model_, measured_on_,
-                             {.metric = options_.metric, .without = removed, .watch = watch});
-      });
-      if (!before) return false;
-      add(plan, false, count, *before, result);
-      if (!options_.finetune) continue;
-      if (count == all_heads_) {
-        next_part(finetuned_cost());  // which nobody needs
-        continue;
-      }
-      const auto after = point("finetuned " + name, finetuned_cost(),
-                               [&](const Watch& watch) { return finetuned(removed, watch); });
-      if (!after) return false;
-      add(plan, true, count, *after, result);
+    const auto removed = [&](int64_t count) {
+      return std::vector<HeadName>(order.begin(), order.begin() + count);
+    };
+    const auto measure = [&](int64_t count, const Watch& watch) {
+      return measure_model(threads_, model_, measured_on_,
+                           {.metric = options_.metric, .without = removed(count), .watch = watch});
+    };
+    const auto train = [&](int64_t count, const Watch& watch) {
+      return finetuned(removed(count), watch);
+    };
+    return points({plan, false, plan.counts, 1, measure}, result) &&
+           (!options_.finetune ||
+            points({plan, true, trained_counts(plan), finetuned_cost(), train}, result));
+  }
+
+  // A smaller model without any head cannot be trained.
+  std::vector<int64_t> trained_counts(const CurvePlan& plan) {
+    std::vector<int64_t> counts = plan.counts;
+    if (std::erase(counts, all_heads_) > 0) next_part(finetuned_cost());  // which nobody needs
+    return counts;
+  }
+
+  // The points of one curve along one order.
+  struct Points {
+    const CurvePlan& plan;
+    bool finetuned = false;
+    std::vector<int64_t> counts;  // of heads removed
+    double cost = 0;              // of each
+    std::function<std::optional<Measurement>(int64_t count, const Watch& watch)> measure;
+
+    std::string part(int64_t count) const {
+      return (finetuned ? "finetuned " : "point ") +
+             (count == 0 ? "none" : plan.name() + " " + std::to_string(count));
     }
+  };
+
+  // Those that are known, and the others measured now; false: told to stop.
+  bool points(const Points& asked, CurveResult& result) {
+    std::map<int64_t, Measurement> measured;
+    std::vector<int64_t> open;
+    for (const int64_t count : asked.counts) {
+      if (const auto point = known_point(asked.part(count))) {
+        measured[count] = *point;
+      } else {
+        open.push_back(count);
+      }
+    }
+    next_part(asked.cost * static_cast<double>(measured.size()));
+    const Watch watch = next_part(asked.cost * static_cast<double>(open.size()));
+    const auto work = [&](int64_t index, const Watch& piece) {
+      return numbers_of(asked.measure(open[static_cast<size_t>(index)], piece));
+    };
+    const auto take = [&](int64_t index, const std::vector<double>& numbers) {
+      const int64_t count = open[static_cast<size_t>(index)];
+      measured[count] = measurement_of(numbers);
+      if (count == 0) measured_[asked.part(count)] = measured[count];
+      finished(asked.part(count), measured_json(measured[count]));
+    };
+    if (!run_pieces(static_cast<int64_t>(open.size()), watch, {work, take})) return false;
+    for (const auto& [count, point] : measured)
+      add(asked.plan, asked.finetuned, count, point, result);
     return true;
   }
 
-  // A point that is known, or is measured now.
-  template <class Measure>
-  std::optional<Measurement> point(const std::string& part, double cost, const Measure& measure) {
-    const Watch watch = next_part(cost);
+  std::optional<Measurement> known_point(const std::string& part) const {
     if (const auto json = known(part)) {
       if (const auto measured = read_measurement(*json)) return measured;
     }
     const auto found = measured_.find(part);
-    if (found != measured_.end()) return found->second;
-    const auto measured = measure(watch);
-    if (!measured) return {};
-    finished(part, measured_json(*measured));
-    if (part.ends_with(" none")) measured_[part] = *measured;
-    watch.tell(1, 1);
-    return measured;
+    return found == measured_.end() ? std::nullopt : std::optional(found->second);
   }
 
   std::optional<Measurement> finetuned(const std::vector<HeadName>& removed, const Watch& watch) {
     const std::unique_ptr<models::Model> smaller = pruned_model(model_, removed);
     if (!options_.finetune(*smaller, watch)) return {};
     return measure_model(threads_, *smaller, measured_on_,
-                         {.metric = options_.metric, .watch = {.interrupted = watch.interrupted}});
+                         {.metric = options_.metric, .watch = watch.quiet()});
   }
 
   // To the curve of the plan, which its first order makes.

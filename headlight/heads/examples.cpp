@@ -145,16 +145,6 @@ CountedPositions counted_positions(std::string_view place, const Batch& batch, i
   return {length, is_cross(place) ? source : length};
 }
 
-Watch Watch::part(double begin, double end) const {
-  Watch inner{.interrupted = interrupted};
-  if (progress) {
-    inner.progress = [outer = progress, begin, end](double share) {
-      outer(begin + share * (end - begin));
-    };
-  }
-  return inner;
-}
-
 Metric loss_metric() {
   const auto measure = [](Context& context, const models::Model& model, const Batch& batch,
                           const Value& output) {

@@ -1,4 +1,4 @@
-// Examples that experiments run on, what is measured of them, and who watches.
+// Examples that experiments run on, and what is measured of them.
 #pragma once
 
 #include <functional>
@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/heads/watch.h"
 #include "headlight/models/models.h"
 
 namespace headlight::heads {
@@ -34,19 +35,6 @@ CountedPositions counted_positions(std::string_view place, const models::Batch& 
 // Whether an attention reads what the encoder gives, and whether its rows are those of the source.
 bool is_cross(std::string_view place);
 bool reads_source(std::string_view place, const models::Batch& batch);
-
-// Long work tells the share that is done, from 0 to 1, and asks whether it is to stop.
-struct Watch {
-  std::function<void(double share)> progress = {};
-  std::function<bool()> interrupted = {};
-
-  void tell(int64_t done, int64_t all) const {
-    if (progress && all > 0) progress(static_cast<double>(done) / static_cast<double>(all));
-  }
-  bool stops() const { return interrupted && interrupted(); }
-  // Of work that is the part [begin, end] of a whole.
-  Watch part(double begin, double end) const;
-};
 
 // One number of an example, and how much it weighs in the mean; 0: it does not count.
 struct Measured {

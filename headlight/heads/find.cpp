@@ -29,6 +29,16 @@ struct PairSums {
   std::vector<double> rounds;
 };
 
+// An attention's run on a batch.
+struct AttentionShape {
+  std::string place;
+  int64_t batch = 0;
+  int64_t heads = 0;
+  int64_t queries = 0;
+  int64_t keys = 0;
+  bool causal = false;
+};
+
 // The part of a relation that is in one batch, at one attention.
 struct BatchPair {
   int64_t row = 0;  // of the batch
@@ -37,18 +47,64 @@ struct BatchPair {
   uint64_t number = 0;  // among all pairs of its kind
 };
 
+// The weights of a batch that are asked for at one attention: places in (B, T, S).
+struct AskedWeights {
+  std::vector<int64_t> places = {};              // all of them once, ascending
+  std::vector<size_t> pairs = {};                // which of these, for each pair
+  std::vector<std::vector<size_t>> rounds = {};  // and for those of each round
+  size_t turned = 0;                             // pairs
+};
+
 class PairSearch {
  public:
   PairSearch(base::ThreadPool& threads, models::Model& model, const Relation& relation,
              const FindOptions& options)
       : threads_(threads), model_(model), relation_(relation), options_(options) {}
 
-  void add(const Batch& batch, int64_t first) {
-    AttentionObserver observer(
-        [&](const SeenAttention& attention) { add_attention(attention, batch, first); });
+  // What is asked for of a batch, whose examples are counted from `first`: of each attention with
+  // pairs its shape and, of each head, its weights at the places.
+  std::vector<double> look(const Batch& batch, int64_t first) {
+    std::vector<double> numbers;
+    AttentionObserver observer([&](const SeenAttention& seen) {
+      const AttentionShape shape{seen.place,   seen.batch, seen.heads,
+                                 seen.queries, seen.keys,  seen.causal};
+      AskedWeights asked = asked_of(shape, batch, first);
+      if (asked.pairs.empty()) return;
+      for (const int64_t number : {place_number(shape.place), shape.batch, shape.heads,
+                                   shape.queries, shape.keys, int64_t{shape.causal}})
+        numbers.push_back(static_cast<double>(number));
+      const size_t begin = numbers.size();
+      const size_t each = asked.places.size();
+      numbers.resize(begin + each * static_cast<size_t>(shape.heads));
+      threads_.parallel_for(shape.heads, [&](int64_t head, int /*worker*/) {
+        const Tensor weights = seen.stage(threads_, kernels::ScoreStage::weights, head);
+        double* to = numbers.data() + begin + each * static_cast<size_t>(head);
+        for (const int64_t place : asked.places) *to++ = weights.data<float>()[place];
+      });
+      asked_[{first, shape.place}] = std::move(asked);
+    });
     tensor::Arena arena;
     autograd::Context context{.threads = threads_, .arena = arena, .observer = &observer};
     model_.forward(context, batch);
+    return numbers;
+  }
+
+  // What look() has given for the batch, here or elsewhere.
+  void add(const std::vector<double>& numbers, const Batch& batch, int64_t first) {
+    for (size_t at = 0; at < numbers.size();) {
+      const auto next = [&] { return static_cast<int64_t>(numbers[at++]); };
+      AttentionShape shape{.place =
+                               model_.attentions()[static_cast<size_t>(next())]->options().place};
+      shape.batch = next();
+      shape.heads = next();
+      shape.queries = next();
+      shape.keys = next();
+      shape.causal = next() != 0;
+      const auto known = asked_.extract({first, shape.place});
+      const AskedWeights asked = known ? known.mapped() : asked_of(shape, batch, first);
+      add_attention(shape, asked, numbers.data() + at);
+      at += asked.places.size() * static_cast<size_t>(shape.heads);
+    }
   }
 
   FoundHead found(const nn::MultiHeadAttention& attention, int64_t head) const {
@@ -76,11 +132,19 @@ class PairSearch {
   int64_t turned() const { return static_cast<int64_t>(turned_); }
 
  private:
-  std::vector<BatchPair> pairs_in(const SeenAttention& attention, const Batch& batch,
-                                  int64_t first) {
+  int64_t place_number(const std::string& place) const {
+    const auto attentions = model_.attentions();
+    const auto is_there = [&](const nn::MultiHeadAttention* attention) {
+      return attention->options().place == place;
+    };
+    return std::ranges::find_if(attentions, is_there) - attentions.begin();
+  }
+
+  // `turned`: counts those that were turned round.
+  std::vector<BatchPair> pairs_in(const AttentionShape& attention, const Batch& batch,
+                                  int64_t first, size_t& turned) const {
     std::vector<BatchPair> result;
     const std::vector<PositionPair>& all = pairs_for(relation_, attention.place);
-    size_t turned = 0;
     for (size_t i = 0; i < all.size(); ++i) {
       PositionPair pair = all[i];
       const int64_t row = pair.example - first;
@@ -101,14 +165,11 @@ class PairSearch {
       }
       result.push_back({row, pair.query, pair.key, i});
     }
-    // All attentions of a kind turn the same pairs: the first one counts them.
-    if (counted_place_.empty() && turned > 0) counted_place_ = attention.place;
-    if (counted_place_ == attention.place) turned_ += turned;
     return result;
   }
 
   // Of round `round`; nothing where no row of the example sees another token.
-  std::optional<BatchPair> random_pair(const SeenAttention& attention, const Batch& batch,
+  std::optional<BatchPair> random_pair(const AttentionShape& attention, const Batch& batch,
                                        const BatchPair& pair, uint64_t round) const {
     const CountedPositions counted = counted_positions(attention.place, batch, pair.row);
     const bool cross = is_cross(attention.place);
@@ -133,31 +194,54 @@ class PairSearch {
     return static_cast<int64_t>(random.below(index, static_cast<uint64_t>(bound)));
   }
 
-  void add_attention(const SeenAttention& attention, const Batch& batch, int64_t first) {
-    const std::vector<BatchPair> pairs = pairs_in(attention, batch, first);
-    if (pairs.empty()) return;
-    std::vector<PairSums>& sums = sums_[attention.place];
-    sums.resize(static_cast<size_t>(attention.heads));
-    const int64_t keys = attention.keys;
-    const auto place_of = [&](const BatchPair& pair) {
-      return (pair.row * attention.queries + pair.query) * keys + pair.key;
+  AskedWeights asked_of(const AttentionShape& attention, const Batch& batch, int64_t first) const {
+    AskedWeights asked;
+    const std::vector<BatchPair> pairs = pairs_in(attention, batch, first, asked.turned);
+    if (pairs.empty()) return asked;
+    std::vector<size_t> numbers(
+        static_cast<size_t>(attention.batch * attention.queries * attention.keys));
+    // As places first, which are numbered when all are known.
+    const auto ask = [&](const BatchPair& pair, std::vector<size_t>& of) {
+      of.push_back(static_cast<size_t>(
+          (pair.row * attention.queries + pair.query) * attention.keys + pair.key));
+      numbers[of.back()] = 1;
     };
-    std::vector<std::vector<int64_t>> rounds(static_cast<size_t>(options_.rounds));
-    for (size_t round = 0; round < rounds.size(); ++round) {
+    asked.rounds.resize(static_cast<size_t>(options_.rounds));
+    for (const BatchPair& pair : pairs) ask(pair, asked.pairs);
+    for (size_t round = 0; round < asked.rounds.size(); ++round) {
       for (const BatchPair& pair : pairs) {
         if (const auto drawn = random_pair(attention, batch, pair, round))
-          rounds[round].push_back(place_of(*drawn));
+          ask(*drawn, asked.rounds[round]);
       }
     }
+    for (size_t place = 0; place < numbers.size(); ++place) {
+      if (numbers[place] == 0) continue;
+      numbers[place] = asked.places.size();
+      asked.places.push_back(static_cast<int64_t>(place));
+    }
+    for (size_t& place : asked.pairs) place = numbers[place];
+    for (std::vector<size_t>& round : asked.rounds) {
+      for (size_t& place : round) place = numbers[place];
+    }
+    return asked;
+  }
+
+  // `weights`: of each head at the places that are asked for.
+  void add_attention(const AttentionShape& attention, const AskedWeights& asked,
+                     const double* weights) {
+    // All attentions of a kind turn the same pairs: the first one counts them.
+    if (counted_place_.empty() && asked.turned > 0) counted_place_ = attention.place;
+    if (counted_place_ == attention.place) turned_ += asked.turned;
+    std::vector<PairSums>& sums = sums_[attention.place];
+    sums.resize(static_cast<size_t>(attention.heads));
     threads_.parallel_for(attention.heads, [&](int64_t head, int /*worker*/) {
-      const Tensor weights = attention.stage(threads_, kernels::ScoreStage::weights, head);
-      const float* numbers = weights.data<float>();
+      const double* numbers = weights + static_cast<size_t>(head) * asked.places.size();
       PairSums& sum = sums[static_cast<size_t>(head)];
-      sum.rounds.resize(rounds.size());
-      sum.pairs += static_cast<int64_t>(pairs.size());
-      for (const BatchPair& pair : pairs) sum.weight += numbers[place_of(pair)];
-      for (size_t round = 0; round < rounds.size(); ++round) {
-        for (const int64_t at : rounds[round]) sum.rounds[round] += numbers[at];
+      sum.rounds.resize(asked.rounds.size());
+      sum.pairs += static_cast<int64_t>(asked.pairs.size());
+      for (const size_t at : asked.pairs) sum.weight += numbers[at];
+      for (size_t round = 0; round < asked.rounds.size(); ++round) {
+        for (const size_t at : asked.rounds[round]) sum.rounds[round] += numbers[at];
       }
     });
   }
@@ -167,6 +251,8 @@ class PairSearch {
   const Relation& relation_;
   const FindOptions& options_;
   std::map<std::string, std::vector<PairSums>, std::less<>> sums_;
+  // Of batches that were looked at here, by their first example and place, until they are added.
+  std::map<std::pair<int64_t, std::string>, AskedWeights> asked_;
   std::string counted_place_;
   size_t turned_ = 0;
 };
@@ -182,6 +268,21 @@ void check_relation(const Relation& relation, const Examples& examples) {
                        std::to_string(count));
     }
   }
+}
+
+// False when it was told to stop.
+bool search_examples(PairSearch& search, const Examples& examples, const Watch& watch) {
+  std::vector<int64_t> first = {0};  // examples of the batches
+  for (const Batch& batch : examples) first.push_back(first.back() + batch.ids.size(0));
+  const auto work = [&](int64_t index, const Watch&) {
+    const auto at = static_cast<size_t>(index);
+    return search.look(examples[at], first[at]);
+  };
+  const auto take = [&](int64_t index, const std::vector<double>& numbers) {
+    const auto at = static_cast<size_t>(index);
+    search.add(numbers, examples[at], first[at]);
+  };
+  return run_pieces(static_cast<int64_t>(examples.size()), watch, {work, take});
 }
 
 // The heads that stand out, by the largest weight first.
@@ -228,7 +329,7 @@ class FoundAblation {
       const auto& [place, number] = numbers_.at(name);
       heads[place].push_back(number);
     }
-    const auto measured = ablated_.evaluate(heads, {.interrupted = watch_.interrupted});
+    const auto measured = ablated_.evaluate(heads, watch_.quiet());
     if (!measured) return false;
     to = *measured;
     watch_.tell(++done_, planned_);
@@ -261,16 +362,12 @@ FoundHeads find_heads(base::ThreadPool& threads, models::Model& model, const Exa
                       const Relation& relation, const FindOptions& options) {
   check_relation(relation, examples);
   PairSearch search(threads, model, relation, options);
-  const Watch searching = options.watch.part(0, kShareOfSearch);
-  int64_t first = 0;
-  for (const Batch& batch : examples) {
-    if (options.watch.stops()) return {.interrupted = true};
-    search.add(batch, first);
-    first += batch.ids.size(0);
-    searching.tell(first, example_count(examples));
-  }
-  FoundHeads found{
-      .pairs = relation.size(), .turned = search.turned(), .examples = first, .by = options.by};
+  if (!search_examples(search, examples, options.watch.part(0, kShareOfSearch)))
+    return {.interrupted = true};
+  FoundHeads found{.pairs = relation.size(),
+                   .turned = search.turned(),
+                   .examples = example_count(examples),
+                   .by = options.by};
   for (const nn::MultiHeadAttention* attention : model.attentions()) {
     for (int64_t head = 0; head < head_count(*attention); ++head)
       found.heads.push_back(search.found(*attention, head));

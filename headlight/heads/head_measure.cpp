@@ -52,6 +52,37 @@ void HeadMeasure::add_row(int64_t row, const float* masked_scores, const float* 
   for (const int64_t j : seen) keys_[static_cast<size_t>(j)].add(weights[j]);
 }
 
+void HeadMeasure::add(const HeadMeasure& other) {
+  entropy_.add(other.entropy_);
+  relative_.add(other.relative_);
+  distance_.add(other.distance_);
+  confidence_.add(other.confidence_);
+  for (size_t r = 0; r < kRoles.size(); ++r) shares_[r].add(other.shares_[r]);
+  keys_.resize(std::max(keys_.size(), other.keys_.size()));
+  for (size_t j = 0; j < other.keys_.size(); ++j) keys_[j].add(other.keys_[j]);
+}
+
+void HeadMeasure::append_to(std::vector<double>& numbers) const {
+  const auto append = [&numbers](const RowMean& mean) {
+    numbers.insert(numbers.end(), {mean.sum, static_cast<double>(mean.count)});
+  };
+  for (const RowMean* mean : {&entropy_, &relative_, &distance_, &confidence_}) append(*mean);
+  for (const RowMean& share : shares_) append(share);
+  numbers.push_back(static_cast<double>(keys_.size()));
+  for (const RowMean& key : keys_) append(key);
+}
+
+void HeadMeasure::read_from(const std::vector<double>& numbers, size_t& at) {
+  const auto read = [&numbers, &at](RowMean& mean) {
+    mean = {numbers[at], static_cast<int64_t>(numbers[at + 1])};
+    at += 2;
+  };
+  for (RowMean* mean : {&entropy_, &relative_, &distance_, &confidence_}) read(*mean);
+  for (RowMean& share : shares_) read(share);
+  keys_.resize(static_cast<size_t>(numbers[at++]));
+  for (RowMean& key : keys_) read(key);
+}
+
 void HeadMeasure::write(HeadStatistics& to) const {
   to.entropy = entropy_.value();
   to.relative_entropy = relative_.value();

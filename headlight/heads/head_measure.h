@@ -19,6 +19,10 @@ struct RowMean {
     sum += value;
     ++count;
   }
+  void add(const RowMean& other) {
+    sum += other.sum;
+    count += other.count;
+  }
   double value() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
 };
 
@@ -31,6 +35,12 @@ class HeadMeasure {
   // common each key is, as many as there are keys.
   void add_row(int64_t row, const float* masked_scores, const float* weights,
                std::span<const int64_t> key_counts);
+
+  // The rows of another one, which are of other texts.
+  void add(const HeadMeasure& other);
+  // All that it has gathered, appended to numbers; and read from there, which moves `at` past it.
+  void append_to(std::vector<double>& numbers) const;
+  void read_from(const std::vector<double>& numbers, size_t& at);
 
   // Everything but place, head and output_difference.
   void write(HeadStatistics& to) const;

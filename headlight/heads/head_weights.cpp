@@ -7,16 +7,14 @@ namespace {
 using nn::MultiHeadAttention;
 using tensor::ConstMatrixView;
 
-// A layer's weight as (inputs x outputs).
+// A layer's whole parameter as (inputs x outputs).
 ConstMatrixView in_out(const nn::Linear& layer) {
   const nn::Linear::Part& part = layer.part();
   const tensor::Tensor& weight = part.weight->value().data();
   const int64_t columns = weight.size(1);
   const float* data = weight.data<float>();
-  if (part.layout == nn::WeightLayout::in_out) {
-    return {data + part.weight_begin, weight.size(0), part.outputs, columns, 1};
-  }
-  return {data + part.weight_begin * columns, columns, part.outputs, 1, columns};
+  if (part.layout == nn::WeightLayout::in_out) return {data, weight.size(0), columns, columns, 1};
+  return {data, columns, weight.size(0), 1, columns};
 }
 
 ConstMatrixView columns_of(const ConstMatrixView& matrix, int64_t begin, int64_t count) {
@@ -50,19 +48,21 @@ int64_t kv_head_of(const MultiHeadAttention& attention, int64_t head) {
 ConstMatrixView query_weight(const MultiHeadAttention& attention, int64_t head) {
   const nn::MultiHeadAttentionOptions& options = attention.options();
   const int64_t at = projected_head(attention, true, head);
-  return columns_of(in_out(attention.input_layers()[0]), at * options.head_dim, options.head_dim);
+  return columns_of(in_out(attention.input_layers()[0]), attention.head_begin(0, at),
+                    options.head_dim);
 }
 
 ConstMatrixView key_weight(const MultiHeadAttention& attention, int64_t head) {
   const nn::MultiHeadAttentionOptions& options = attention.options();
   const int64_t at = projected_head(attention, false, kv_head_of(attention, head));
-  return columns_of(in_out(attention.input_layers()[1]), at * options.head_dim, options.head_dim);
+  return columns_of(in_out(attention.input_layers()[1]), attention.head_begin(1, at),
+                    options.head_dim);
 }
 
 ConstMatrixView value_weight(const MultiHeadAttention& attention, int64_t head) {
   const int64_t width = attention.options().value_head_dim;
-  return columns_of(in_out(attention.input_layers()[2]), kv_head_of(attention, head) * width,
-                    width);
+  return columns_of(in_out(attention.input_layers()[2]),
+                    attention.head_begin(2, kv_head_of(attention, head)), width);
 }
 
 ConstMatrixView output_weight(const MultiHeadAttention& attention, int64_t head) {

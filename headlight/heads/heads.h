@@ -40,3 +40,4 @@
 #include "headlight/heads/removal_order.h"
 #include "headlight/heads/score.h"
 #include "headlight/heads/speed.h"
+#include "headlight/heads/watch.h"

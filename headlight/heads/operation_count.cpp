@@ -113,7 +113,7 @@ OperationCount count_operations(base::ThreadPool& threads, models::Model& model,
   tensor::Arena arena;
   autograd::Context context{.threads = threads, .arena = arena, .observer = &counter};
   const autograd::Value output = model.forward(context, batch);
-  if (model.has_logits()) model.logits(context, output);
+  model.run_head(context, output, batch);
   return counter.count;
 }
 

@@ -230,24 +230,25 @@ class PatchExperiment {
     const auto at_once = static_cast<size_t>(
         std::clamp<int64_t>(kMostTokens / (base_->ids.size(1) + source), 1, kMostVariants));
     const models::Batch whole = repeated(*base_, static_cast<int64_t>(at_once));
-    for (size_t first = 0; first < patches_.size(); first += at_once) {
-      if (options_.watch.stops()) return false;
-      const size_t count = std::min(at_once, patches_.size() - first);
+    const auto first_of = [&](int64_t run) { return static_cast<size_t>(run) * at_once; };
+    const auto work = [&](int64_t run, const Watch&) {
+      const size_t count = std::min(at_once, patches_.size() - first_of(run));
       const models::Batch batch =
           count == at_once ? whole : repeated(*base_, static_cast<int64_t>(count));
-      PatchIntervention intervention({patches_.data() + first, count}, other_outputs_);
+      PatchIntervention intervention({patches_.data() + first_of(run), count}, other_outputs_);
       tensor::Arena arena;
       Context context{.threads = threads_, .arena = arena, .intervention = &intervention};
-      const std::vector<double> all = metrics(context, batch);
-      for (size_t i = 0; i < count; ++i) {
-        PatchedHead& to = patched(patched_[first + i]);
+      return metrics(context, batch);
+    };
+    const auto take = [&](int64_t run, const std::vector<double>& all) {
+      for (size_t i = 0; i < all.size(); ++i) {
+        PatchedHead& to = patched(patched_[first_of(run) + i]);
         to.metric = all[i];
         to.restored = share(all[i]);
       }
-      options_.watch.tell(static_cast<int64_t>(first + count),
-                          static_cast<int64_t>(patches_.size()));
-    }
-    return true;
+    };
+    const auto runs = static_cast<int64_t>((patches_.size() + at_once - 1) / at_once);
+    return run_pieces(runs, options_.watch, {work, take});
   }
 
   // Places count from 0, whole heads from -1 down.

@@ -68,11 +68,10 @@ class Pruning {
   // False: it was told to stop.
   bool measure(models::Model& model, double begin, std::optional<Measurement>& to) {
     if (options_.measured_on == nullptr) return true;
-    to = measure_model(
-        threads_, model, *options_.measured_on,
-        {.metric = options_.metric,
-         .watch = options_.finetune ? options_.watch.part(begin, begin + kMeasured)
-                                    : Watch{.interrupted = options_.watch.interrupted}});
+    to = measure_model(threads_, model, *options_.measured_on,
+                       {.metric = options_.metric,
+                        .watch = options_.finetune ? options_.watch.part(begin, begin + kMeasured)
+                                                   : options_.watch.quiet()});
     return to.has_value();
   }
 
@@ -80,9 +79,16 @@ class Pruning {
     // What was silenced must not be trained back: behind a closed gate it gets no gradient.
     ModelGates gates(*result_.model);
     if (options_.same_shape) gates.close(removed, kPruned);
-    const Watch watch = options_.watch.part(kChosen + 2 * kMeasured, 1 - kMeasured);
-    return options_.finetune(*result_.model, watch) &&
-           measure(*result_.model, 1 - kMeasured, result_.finetuned);
+    const auto work = [&](int64_t, const Watch& watch) -> std::optional<std::vector<double>> {
+      if (!options_.finetune(*result_.model, watch)) return {};
+      if (options_.measured_on == nullptr) return std::vector<double>();
+      return numbers_of(measure_model(threads_, *result_.model, *options_.measured_on,
+                                      {.metric = options_.metric, .watch = watch.quiet()}));
+    };
+    const auto take = [&](int64_t, const std::vector<double>& numbers) {
+      if (!numbers.empty()) result_.finetuned = measurement_of(numbers);
+    };
+    return run_pieces(1, options_.watch.part(kChosen + 2 * kMeasured, 1), {work, take});
   }
 
   base::ThreadPool& threads_;

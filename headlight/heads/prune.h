@@ -47,7 +47,8 @@ struct PruneResult {
 
 // `examples` are what heads are chosen by; named heads and a random choice need none. The model
 // itself stays as it is. Throws Error(usage) for a share that is none, Error(bad_input) for heads
-// that the model does not have and when none would stay.
+// that the model does not have and when none would stay. Where the watch spreads work, the first
+// process alone trains the model on.
 PruneResult prune_heads(base::ThreadPool& threads, models::Model& model, const Examples& examples,
                         const PruneOptions& options);
 

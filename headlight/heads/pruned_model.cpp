@@ -66,10 +66,21 @@ struct Kept {
   HeadNumbers kv_heads;
 };
 
+// What stays of the one weight or bias in which queries, keys and values of heads lie in turns.
+std::optional<Ranges> kept_turns(const Parameter& parameter, const MultiHeadAttention& whole,
+                                 const Kept& kept) {
+  const nn::Linear::Part& part = whole.input_layers().front().part();
+  if (part.weight.get() != &parameter && part.bias.get() != &parameter) return std::nullopt;
+  Ranges ranges;
+  add_heads(ranges, 0, kept.heads, 3 * whole.options().head_dim);
+  return ranges;
+}
+
 // What stays of a projection's weight or bias, whose outputs are heads; several projections may lie
 // in it. Nothing for other parameters.
 std::optional<Ranges> kept_outputs(const Parameter& parameter, const MultiHeadAttention& whole,
                                    const Kept& kept) {
+  if (whole.options().names.interleaved) return kept_turns(parameter, whole, kept);
   std::optional<Ranges> ranges;
   const auto& projections = whole.input_layers();
   for (size_t i = 0; i < projections.size(); ++i) {

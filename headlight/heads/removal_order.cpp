@@ -160,31 +160,45 @@ class RemovalRounds {
   std::optional<ScoreOfHead> by_ablation(ModelGates& gates, const std::vector<HeadName>& gone,
                                          const Watch& watch) {
     AblatedModel model(threads_, model_, examples_, {});
-    const Watch quiet{.interrupted = watch.interrupted};
-    const auto before = model.evaluate({}, quiet);
-    ScoreOfHead scores;
-    for (size_t i = 0; before && i < left_.size(); ++i) {
-      std::vector<HeadName> without = gone;
-      without.push_back(left_[i]);
-      gates.close(without, kPruningHeads);
-      const auto after = model.evaluate({}, quiet);
-      if (!after) return {};
-      scores[left_[i]] = after->loss - before->loss;
-      watch.tell(static_cast<int64_t>(i + 1), static_cast<int64_t>(left_.size()));
-    }
+    const auto before = model.evaluate({}, watch.quiet());
     if (!before) return {};
+    ScoreOfHead scores;
+    const auto work = [&](int64_t index, const Watch& piece) {
+      std::vector<HeadName> without = gone;
+      without.push_back(left_[static_cast<size_t>(index)]);
+      gates.close(without, kPruningHeads);
+      return numbers_of(model.evaluate({}, piece));
+    };
+    const auto take = [&](int64_t index, const std::vector<double>& numbers) {
+      scores[left_[static_cast<size_t>(index)]] = measurement_of(numbers).loss - before->loss;
+    };
+    if (!run_pieces(static_cast<int64_t>(left_.size()), watch, {work, take})) return {};
     return scores;
   }
 
+  // One piece of work, whose numbers are places of heads in the model and their log_alphas.
   std::optional<ScoreOfHead> by_gates(const Watch& watch) {
-    GateOptions options = options_.gates;
-    options.seed = options_.seed;
-    options.watch = watch;
-    options.trains_weights = false;
-    const GatesResult result = train_gates(threads_, model_, options);
-    if (result.interrupted) return {};
+    const std::vector<HeadName> all = heads_of(model_);
+    const auto work = [&](int64_t, const Watch& piece) -> std::optional<std::vector<double>> {
+      GateOptions options = options_.gates;
+      options.seed = options_.seed;
+      options.watch = piece;
+      options.trains_weights = false;
+      const GatesResult result = train_gates(threads_, model_, options);
+      if (result.interrupted) return {};
+      std::vector<double> numbers;
+      for (const HeadGate& gate : result.heads) {
+        const auto place = std::ranges::find(all, gate.head) - all.begin();
+        numbers.insert(numbers.end(), {static_cast<double>(place), gate.log_alpha});
+      }
+      return numbers;
+    };
     ScoreOfHead scores;
-    for (const HeadGate& gate : result.heads) scores[gate.head] = gate.log_alpha;
+    const auto take = [&](int64_t, const std::vector<double>& numbers) {
+      for (size_t i = 0; i < numbers.size(); i += 2)
+        scores[all[static_cast<size_t>(numbers[i])]] = numbers[i + 1];
+    };
+    if (!run_pieces(1, watch, {work, take})) return {};
     return scores;
   }
 

@@ -33,12 +33,16 @@ class Generation {
     start();
     if (live_.empty()) return std::move(results_);
     std::optional<Sequences> sequences;
-    sequences.emplace(context_, model_, windows(), options_.use_cache);
+    sequences.emplace(context_, model_, windows(), options_.use_cache, options_.read_before);
     LogitRows rows = sequences->begin();
+    results_[live_[0].prompt].reused = sequences->reused();
     for (;;) {
       choose(rows);
       const std::vector<int64_t> on = take(rows);
-      if (on.empty()) return std::move(results_);
+      if (on.empty()) {
+        sequences->keep();
+        return std::move(results_);
+      }
       if (slide()) {
         // Those whose context is not full read on with the same bits.
         sequences.emplace(context_, model_, windows(), options_.use_cache);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/infer/read_prompts.h"
 #include "headlight/infer/sampler.h"
 #include "headlight/models/models.h"
 #include "headlight/text/text.h"
@@ -50,6 +51,7 @@ struct Continuation {
   std::vector<float> log_probabilities = {};
   StopReason reason = StopReason::limit;
   int64_t slides = 0;  // how often the context was full and slid
+  int64_t reused = 0;  // ids of the prompt that were read before
 
   double log_probability() const;  // their sum
 };
@@ -64,6 +66,9 @@ struct GenerateOptions {
   // The number of the first prompt, which the draws depend on: prompts that are handed over one by
   // one, each with its own number, get what they get together.
   uint64_t first_sequence = 0;
+  // For one prompt, with a cache: what it begins with is not read again where it was read before,
+  // and what is read now is kept. The results are the same bits.
+  ReadPrompts* read_before = nullptr;
 };
 
 // A new id as it comes. All texts of a sequence, joined, are its Continuation's text.

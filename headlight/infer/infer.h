@@ -14,5 +14,6 @@
 #include "headlight/infer/outputs.h"
 #include "headlight/infer/padding.h"
 #include "headlight/infer/predict.h"
+#include "headlight/infer/read_prompts.h"
 #include "headlight/infer/request_batch.h"
 #include "headlight/infer/sampler.h"

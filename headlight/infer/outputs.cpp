@@ -11,17 +11,21 @@ namespace {
 
 using Ids = std::vector<int64_t>;
 
+size_t length_of(const Ids& ids) { return ids.size(); }
+size_t length_of(const ClassifiedText& text) { return text.ids.size(); }
+
 // run(the inputs of a batch) gives a result for each.
-template <class Result, class Run>
-std::vector<Result> in_batches(const std::vector<Ids>& inputs, size_t batch_tokens, const Run& run,
+template <class Result, class Input, class Run>
+std::vector<Result> in_batches(const std::vector<Input>& inputs, size_t batch_tokens,
+                               const Run& run,
                                const std::function<void(double share)>& progress = {}) {
   std::vector<size_t> lengths;
   lengths.reserve(inputs.size());
-  for (const Ids& input : inputs) lengths.push_back(input.size());
+  for (const Input& input : inputs) lengths.push_back(length_of(input));
   std::vector<Result> results(inputs.size());
   size_t done = 0;
   for (const std::vector<size_t>& batch : length_batches(lengths, batch_tokens)) {
-    std::vector<Ids> members;
+    std::vector<Input> members;
     members.reserve(batch.size());
     for (const size_t index : batch) members.push_back(inputs[index]);
     std::vector<Result> of_batch = run(members);
@@ -37,6 +41,15 @@ std::vector<Prompt> prompts_for(const std::vector<Ids>& sources) {
   prompts.reserve(sources.size());
   for (const Ids& source : sources) prompts.push_back({.source = source});
   return prompts;
+}
+
+std::vector<std::vector<float>> rows_of(const tensor::Tensor& matrix) {
+  std::vector<std::vector<float>> rows;
+  for (int64_t row = 0; row < matrix.size(0); ++row) {
+    const float* first = matrix.data<float>() + row * matrix.size(1);
+    rows.emplace_back(first, first + matrix.size(1));
+  }
+  return rows;
 }
 
 }  // namespace
@@ -94,12 +107,26 @@ std::vector<std::vector<float>> sentence_vectors(Context& context, const Model& 
     const autograd::Value output = model.forward(context, {.ids = words.ids, .lens = words.lens});
     const tensor::Tensor rows =
         model.sentence_vectors(context, output, words.lens, options.pooling);
-    std::vector<Vector> vectors;
-    for (int64_t row = 0; row < rows.size(0); ++row) {
-      const float* first = rows.data<float>() + row * rows.size(1);
-      vectors.emplace_back(first, first + rows.size(1));
+    return rows_of(rows);
+  });
+}
+
+std::vector<std::vector<float>> class_logits(Context& context, const Model& model,
+                                             const std::vector<ClassifiedText>& texts,
+                                             size_t batch_tokens) {
+  using Vector = std::vector<float>;
+  return in_batches<Vector>(texts, batch_tokens, [&](const std::vector<ClassifiedText>& batch) {
+    std::vector<Ids> ids;
+    std::vector<Ids> segments;
+    for (const ClassifiedText& text : batch) {
+      ids.push_back(text.ids);
+      segments.push_back(text.segments.empty() ? Ids(text.ids.size()) : text.segments);
     }
-    return vectors;
+    const PaddedIds words = padded(ids);
+    models::Batch read{.ids = words.ids, .lens = words.lens};
+    if (model.reads_segments()) read.segments = padded(segments).ids;
+    const autograd::Value output = model.forward(context, read);
+    return rows_of(model.class_logits(context, output, read).data());
   });
 }
 

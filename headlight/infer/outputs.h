@@ -1,5 +1,6 @@
 // Many inputs in batches of similar length: outputs of an encoder-decoder, sentence vectors of a
-// model that embeds. Results are in the order of the inputs, with the bits of one-by-one runs.
+// model that embeds, labels of one that classifies. Results are in the order of the inputs, with
+// the bits of one-by-one runs.
 #pragma once
 
 #include <vector>
@@ -44,5 +45,15 @@ struct SentenceOptions {
 std::vector<std::vector<float>> sentence_vectors(Context& context, const Model& model,
                                                  const std::vector<std::vector<int64_t>>& sentences,
                                                  const SentenceOptions& options = {});
+
+// A text, or two, as a model that classifies reads them.
+struct ClassifiedText {
+  std::vector<int64_t> ids;
+  std::vector<int64_t> segments = {};  // of each id; empty: all 0, or the model reads none
+};
+// A number for each label of each text. Throws Error(bad_input) unless the model classifies.
+std::vector<std::vector<float>> class_logits(Context& context, const Model& model,
+                                             const std::vector<ClassifiedText>& texts,
+                                             size_t batch_tokens = 2048);
 
 }  // namespace headlight::infer

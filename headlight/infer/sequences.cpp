@@ -69,8 +69,11 @@ float LogitRows::log_probability(size_t row, int64_t id) const {
 }
 
 Sequences::Sequences(Context& context, const Model& model, std::vector<Prompt> prompts,
-                     bool use_cache)
-    : context_(context), model_(model), sequences_(std::move(prompts)) {
+                     bool use_cache, ReadPrompts* read_before)
+    : context_(context),
+      model_(model),
+      sequences_(std::move(prompts)),
+      read_before_(use_cache && sequences_.size() == 1 ? read_before : nullptr) {
   if (use_cache) decoding_.emplace(model.start(context, sources()));
 }
 
@@ -88,18 +91,55 @@ LogitRows Sequences::from_scratch() {
   return {context_, model_.next_logits(context_, batch)};
 }
 
+// All but the last ids of the prompts, as far as all have them; how many were read of each.
+int64_t Sequences::read_slices() {
+  constexpr int64_t kSlice = 512;
+  if (context_.observer != nullptr) return reused_;  // who looks sees the prompt as a whole
+  int64_t shortest = INT64_MAX;
+  for (const Prompt& prompt : sequences_) {
+    shortest = std::min(shortest, static_cast<int64_t>(prompt.ids.size()));
+  }
+  int64_t read = reused_;
+  for (; shortest - read > kSlice; read += kSlice) {
+    std::vector<std::vector<int64_t>> lists;
+    for (const Prompt& prompt : sequences_) {
+      const auto first = prompt.ids.begin() + read;
+      lists.emplace_back(first, first + kSlice);
+    }
+    decoding_->states(context_, padded(lists).ids);
+  }
+  return read;
+}
+
 LogitRows Sequences::begin() {
   if (!decoding_) return from_scratch();
-  const PaddedIds read = padded_field(sequences_, &Prompt::ids);
+  const ReadPrompts::Read* before =
+      read_before_ != nullptr ? read_before_->find(sequences_[0].ids) : nullptr;
+  if (before != nullptr) {
+    decoding_ = before->decoding;
+    reused_ = static_cast<int64_t>(before->ids.size());
+  }
+  if (read_before_ != nullptr) read_ids_ = sequences_[0].ids;
+  const int64_t read = read_slices();
+  for (Prompt& prompt : sequences_) prompt.ids.erase(prompt.ids.begin(), prompt.ids.begin() + read);
+  const PaddedIds rest = padded_field(sequences_, &Prompt::ids);
   sequences_.clear();
-  return {context_, decoding_->read(context_, read.ids, read.lens)};
+  const Tensor rows = decoding_->read(context_, rest.ids, rest.lens);
+  keep();
+  return {context_, rows};
+}
+
+void Sequences::keep() const {
+  if (read_before_ != nullptr) read_before_->keep(read_ids_, *decoding_);
 }
 
 LogitRows Sequences::read(std::span<const int64_t> ids) {
   if (decoding_) {
     const Tensor column = Tensor::of({static_cast<int64_t>(ids.size()), 1},
                                      std::vector<int64_t>(ids.begin(), ids.end()));
-    return {context_, decoding_->read(context_, column)};
+    const Tensor rows = decoding_->read(context_, column);
+    if (read_before_ != nullptr) read_ids_.push_back(ids[0]);
+    return {context_, rows};
   }
   for (size_t b = 0; b < ids.size(); ++b) sequences_[b].ids.push_back(ids[b]);
   return from_scratch();

@@ -26,24 +26,34 @@ struct LogitRows {
 
 class Sequences {
  public:
-  // Throws Error(bad_input) for what the model cannot read.
-  Sequences(Context& context, const Model& model, std::vector<Prompt> prompts, bool use_cache);
+  // Throws Error(bad_input) for what the model cannot read. `read_before`: as GenerateOptions has
+  // it, for one prompt with a cache.
+  Sequences(Context& context, const Model& model, std::vector<Prompt> prompts, bool use_cache,
+            ReadPrompts* read_before = nullptr);
 
-  // The rows after the last id of each prompt; to be called first and once.
+  // The rows after the last id of each prompt; to be called first and once. Long prompts are read
+  // in slices, so that memory does not grow with them.
   LogitRows begin();
   // Each sequence reads one id more.
   LogitRows read(std::span<const int64_t> ids);
   // Goes on with these sequences, in this order: repeated, reordered or left out.
   void select(const std::vector<int64_t>& sequences);
+  // Keeps what was read for later prompts, where that is wanted.
+  void keep() const;
+  int64_t reused() const noexcept { return reused_; }
 
  private:
   LogitRows from_scratch();
+  int64_t read_slices();
   models::Batch sources() const;
 
   Context& context_;
   const Model& model_;
   std::vector<Prompt> sequences_;  // all that was read; with a cache, the prompts until begin()
   std::optional<models::Decoding> decoding_;  // with a cache
+  ReadPrompts* read_before_;
+  std::vector<int64_t> read_ids_ = {};  // of the one sequence, where they are kept
+  int64_t reused_ = 0;
 };
 
 // Prompts as they are read: an empty one becomes the id that the model starts with. Throws

@@ -40,5 +40,8 @@ void write_array(base::FileSystem& files, const std::string& place, const tensor
 tensor::Tensor as_float32(const tensor::Tensor& array);
 tensor::Tensor as_int64(const tensor::Tensor& array, std::string_view name);
 tensor::Tensor as_boolean(const tensor::Tensor& array, std::string_view name);
+// A float32 array's numbers as float16 or bfloat16 where each of them is one, so that nothing is
+// lost; an undefined tensor otherwise.
+tensor::Tensor narrowed(const tensor::Tensor& array, tensor::DType dtype);
 
 }  // namespace headlight::io

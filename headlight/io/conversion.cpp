@@ -1,4 +1,5 @@
 // Tensors in another dtype.
+#include <bit>
 #include <cmath>
 #include <string>
 
@@ -32,6 +33,23 @@ Tensor mapped(const Tensor& array, const Convert& convert) {
               "element " + std::to_string(index) + " is " + value + ", " + needed + " is needed");
 }
 
+// The float16 nearest to zero or equal; the caller compares.
+uint16_t float16_below(float number) {
+  const auto bits = std::bit_cast<uint32_t>(number);
+  const uint32_t sign = bits >> 16 & 0x8000u;
+  const int exponent = static_cast<int>(bits >> 23 & 0xFF) - 127;
+  if (exponent == 128) return static_cast<uint16_t>(sign | 0x7C00u | (bits >> 13 & 0x3FFu));
+  if (exponent > 15) return static_cast<uint16_t>(sign | 0x7BFFu);
+  if (exponent >= -14) {
+    return static_cast<uint16_t>(sign | static_cast<uint32_t>(exponent + 15) << 10 |
+                                 (bits >> 13 & 0x3FFu));
+  }
+  // Subnormal: the fraction with its leading one, shifted.
+  const int shift = -exponent - 1;
+  const uint32_t fraction = (bits & 0x7FFFFFu) | 0x800000u;
+  return static_cast<uint16_t>(sign | (shift > 23 ? 0 : fraction >> shift));
+}
+
 }  // namespace
 
 Tensor as_float32(const Tensor& array) { return tensor::to_float32(array); }
@@ -61,6 +79,21 @@ Tensor as_boolean(const Tensor& array, std::string_view name) {
     if (value != 0.0f && value != 1.0f) refuse(name, index, number_text(value), "0 or 1");
     return value == 1.0f;
   });
+}
+
+Tensor narrowed(const Tensor& array, DType dtype) {
+  const Tensor from = array.contiguous();
+  Tensor result = Tensor::uninitialized(dtype, from.shape());
+  const bool is_half = dtype == DType::f16;
+  for (int64_t i = 0; i < from.elements(); ++i) {
+    const float number = from.data<float>()[i];
+    const auto bits = std::bit_cast<uint32_t>(number);
+    const uint16_t narrow = is_half ? float16_below(number) : static_cast<uint16_t>(bits >> 16);
+    const float back = is_half ? tensor::from_float16(narrow) : tensor::from_bfloat16(narrow);
+    if (std::bit_cast<uint32_t>(back) != bits) return {};
+    result.mutable_data<uint16_t>()[i] = narrow;
+  }
+  return result;
 }
 
 }  // namespace headlight::io

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "headlight/io/numbers.h"
+#include "headlight/io/quantized.h"
+#include "headlight/io/strided.h"
 
 namespace headlight::io {
 namespace {
@@ -27,22 +29,22 @@ struct Facts {
   const char* name;
   size_t size;
   DType dtype;
+  int64_t block = 1;
 };
 
 // In the order of Element.
-constexpr std::array<Facts, 13> kFacts = {{{"F64", 8, DType::f32},
-                                           {"F32", 4, DType::f32},
-                                           {"F16", 2, DType::f16},
-                                           {"BF16", 2, DType::bf16},
-                                           {"I64", 8, DType::i64},
-                                           {"I32", 4, DType::i64},
-                                           {"I16", 2, DType::i64},
-                                           {"I8", 1, DType::i64},
-                                           {"U64", 8, DType::i64},
-                                           {"U32", 4, DType::i64},
-                                           {"U16", 2, DType::i64},
-                                           {"U8", 1, DType::i64},
-                                           {"BOOL", 1, DType::boolean}}};
+constexpr std::array<Facts, 21> kFacts = {
+    {{"F64", 8, DType::f32},         {"F32", 4, DType::f32},
+     {"F16", 2, DType::f16},         {"BF16", 2, DType::bf16},
+     {"I64", 8, DType::i64},         {"I32", 4, DType::i64},
+     {"I16", 2, DType::i64},         {"I8", 1, DType::i64},
+     {"U64", 8, DType::i64},         {"U32", 4, DType::i64},
+     {"U16", 2, DType::i64},         {"U8", 1, DType::i64},
+     {"BOOL", 1, DType::boolean},    {"Q8_0", 34, DType::f32, 32},
+     {"Q4_0", 18, DType::f32, 32},   {"Q4_1", 20, DType::f32, 32},
+     {"Q5_0", 22, DType::f32, 32},   {"Q5_1", 24, DType::f32, 32},
+     {"Q4_K", 144, DType::f32, 256}, {"Q5_K", 176, DType::f32, 256},
+     {"Q6_K", 210, DType::f32, 256}}};
 
 const Facts& facts_of(Element element) { return kFacts[static_cast<size_t>(element)]; }
 
@@ -109,13 +111,39 @@ Tensor load_as(const Input& input, const StoredArray& array, std::string_view wh
   return result;
 }
 
+// Block after block, as many at a time as fill a piece.
+Tensor load_blocks(const Input& input, const StoredArray& array) {
+  Tensor result = Tensor::uninitialized(DType::f32, array.shape);
+  const size_t size = size_of(array.element);
+  std::vector<std::byte> piece(std::min<uint64_t>(kPieceBytes / size * size, array.bytes()));
+  float* to = result.mutable_data<float>();
+  for (uint64_t begin = 0; begin < array.bytes(); begin += piece.size()) {
+    const std::span<std::byte> bytes(piece.data(),
+                                     std::min<uint64_t>(piece.size(), array.bytes() - begin));
+    input.read(array.offset + begin, bytes);
+    to = dequantize(array.element, bytes, to);
+  }
+  return result;
+}
+
+// The numbers one after the other, then read as such.
+Tensor load_strided(const Input& input, const StoredArray& array, std::string_view what) {
+  const std::vector<std::byte> bytes = gather(input, array);
+  StoredArray dense = array;
+  dense.offset = 0;
+  dense.strides.clear();
+  return load(base::MemoryInput(input.name(), bytes), dense, what);
+}
+
 }  // namespace
 
+int64_t block_of(Element element) { return facts_of(element).block; }
 size_t size_of(Element element) { return facts_of(element).size; }
 const char* name_of(Element element) { return facts_of(element).name; }
 DType dtype_of(Element element) { return facts_of(element).dtype; }
 
 Tensor load(const Input& input, const StoredArray& array, std::string_view what) {
+  if (!array.strides.empty()) return load_strided(input, array, what);
   switch (array.element) {
     case Element::f64:
       return load_as<double, float>(input, array, what);
@@ -142,6 +170,15 @@ Tensor load(const Input& input, const StoredArray& array, std::string_view what)
       return load_as<uint8_t, int64_t>(input, array, what);
     case Element::boolean:
       return load_as<uint8_t, bool>(input, array, what);
+    case Element::q8_0:
+    case Element::q4_0:
+    case Element::q4_1:
+    case Element::q5_0:
+    case Element::q5_1:
+    case Element::q4_k:
+    case Element::q5_k:
+    case Element::q6_k:
+      return load_blocks(input, array);
   }
   return {};
 }

@@ -15,11 +15,9 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 using base::Input;
-using tensor::Tensor;
 using Entry = Safetensors::Entry;
 
 constexpr uint64_t kLengthBytes = 8;
-constexpr size_t kNamesInMessage = 5;
 
 [[noreturn]] void refuse_file(const std::string& path, const std::string& why) {
   throw Error(ErrorKind::bad_input, "safetensors", path, why);
@@ -83,85 +81,36 @@ void check_ranges(const std::string& path, std::vector<Entry>& entries, uint64_t
     refuse_file(path, std::to_string(data_bytes - end) + " bytes follow the last tensor");
 }
 
-void sort_by_name(std::vector<Entry>& entries) {
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.name < b.name; });
+// A shard without what all of them have together.
+std::vector<StoredTensors> as_parts(const std::vector<Safetensors>& shards) {
+  return {shards.begin(), shards.end()};
 }
 
 }  // namespace
 
-Safetensors::Safetensors(std::shared_ptr<const Input> input) {
-  const std::string text = read_header(*input);
-  SafetensorsHeader header = parse_safetensors_header(text, input->name());
-  const uint64_t data_offset = kLengthBytes + text.size();
-  check_ranges(input->name(), header.entries, input->size() - data_offset);
-  for (Entry& entry : header.entries) entry.array.offset += data_offset;
-  sort_by_name(header.entries);
-  metadata_ = std::move(header.metadata);
-  entries_ = std::move(header.entries);
-  inputs_.push_back(std::move(input));
-}
+// What is read of a file before it becomes tensors.
+struct Safetensors::File {
+  std::shared_ptr<const Input> input;
+  SafetensorsHeader header;
 
-Safetensors::Safetensors(std::vector<Safetensors> shards) {
-  for (Safetensors& shard : shards) {
-    if (inputs_.empty()) metadata_ = std::move(shard.metadata_);
-    for (Entry& entry : shard.entries_) {
-      entry.file += inputs_.size();
-      entries_.push_back(std::move(entry));
-    }
-    inputs_.insert(inputs_.end(), shard.inputs_.begin(), shard.inputs_.end());
+  explicit File(std::shared_ptr<const Input> opened) : input(std::move(opened)) {
+    const std::string text = read_header(*input);
+    header = parse_safetensors_header(text, input->name());
+    const uint64_t data_offset = kLengthBytes + text.size();
+    check_ranges(input->name(), header.entries, input->size() - data_offset);
+    for (Entry& entry : header.entries) entry.array.offset += data_offset;
   }
-  sort_by_name(entries_);
-  for (size_t i = 1; i < entries_.size(); ++i) {
-    if (entries_[i].name != entries_[i - 1].name) continue;
-    refuse_file(path_of(entries_[i]), "tensor " + in_quotes(entries_[i].name) + " is in " +
-                                          path_of(entries_[i - 1]) + " too");
-  }
-}
+};
 
-const Entry* Safetensors::find(std::string_view name) const {
-  const auto place = std::lower_bound(
-      entries_.begin(), entries_.end(), name,
-      [](const Entry& entry, std::string_view wanted) { return entry.name < wanted; });
-  return place != entries_.end() && place->name == name ? &*place : nullptr;
-}
+Safetensors::Safetensors(std::shared_ptr<const Input> input)
+    : Safetensors(File(std::move(input))) {}
 
-std::string Safetensors::names_text() const {
-  std::string text =
-      std::to_string(entries_.size()) + (entries_.size() == 1 ? " tensor" : " tensors");
-  for (size_t i = 0; i < std::min(entries_.size(), kNamesInMessage); ++i) {
-    text += (i == 0 ? ": " : ", ") + in_quotes(entries_[i].name);
-  }
-  return text + (entries_.size() > kNamesInMessage ? ", …" : "");
-}
+Safetensors::Safetensors(File file)
+    : StoredTensors("safetensors", std::move(file.input), std::move(file.header.entries)),
+      metadata_(std::move(file.header.metadata)) {}
 
-Tensor Safetensors::load(const Entry& entry) const {
-  return io::load(*inputs_[entry.file], entry.array, "safetensors");
-}
-
-bool Safetensors::same_numbers(const Entry& a, const Entry& b) const {
-  constexpr int64_t kPiece = int64_t{1} << 18;  // elements
-  if (a.array.shape != b.array.shape) return false;
-  const auto piece_of = [this](const Entry& entry, int64_t begin, int64_t count) {
-    StoredArray piece = entry.array;
-    piece.shape = {count};
-    piece.offset += static_cast<uint64_t>(begin) * size_of(piece.element);
-    return tensor::to_float32(io::load(*inputs_[entry.file], piece, "safetensors"));
-  };
-  const int64_t elements = a.array.shape.elements();
-  for (int64_t begin = 0; begin < elements; begin += kPiece) {
-    const int64_t count = std::min(kPiece, elements - begin);
-    const Tensor first = piece_of(a, begin, count);
-    const Tensor second = piece_of(b, begin, count);
-    if (std::memcmp(first.raw(), second.raw(), first.bytes()) != 0) return false;
-  }
-  return true;
-}
-
-Tensor Safetensors::load(std::string_view name) const {
-  if (const Entry* entry = find(name)) return load(*entry);
-  refuse_file(inputs_.empty() ? "" : inputs_.front()->name(),
-              "there is no tensor " + in_quotes(name) + " among its " + names_text());
+Safetensors::Safetensors(std::vector<Safetensors> shards) : StoredTensors(as_parts(shards)) {
+  if (!shards.empty()) metadata_ = std::move(shards.front().metadata_);
 }
 
 }  // namespace headlight::io

@@ -1,4 +1,5 @@
-// Activations of the feed-forward layers: their names, what each needs, and their derivatives.
+// Activations of feed-forward layers and heads: their names, what each needs, and their
+// derivatives.
 #pragma once
 
 #include <string_view>
@@ -13,6 +14,7 @@ enum class Activation {
   gelu,       // exact: x * Phi(x)
   gelu_tanh,  // GPT-2's approximation, called gelu_new in model folders
   silu,       // x * sigmoid(x)
+  tanh,
 };
 
 // What must be kept of y = f(x) to find f'(x) later: nothing, y (which activation_backward then
@@ -32,6 +34,7 @@ inline constexpr ActivationFacts kActivations[] = {
     {Activation::gelu, "gelu", ActivationNeeds::input},
     {Activation::gelu_tanh, "gelu_new", ActivationNeeds::input},
     {Activation::silu, "silu", ActivationNeeds::input},
+    {Activation::tanh, "tanh", ActivationNeeds::input},
 };
 
 constexpr const ActivationFacts& facts_of(Activation activation) {

@@ -118,7 +118,7 @@ struct Piece {
 std::vector<Piece> pieces_of(std::span<const ParameterUpdate> updates) {
   std::vector<Piece> pieces;
   for (size_t index = 0; index < updates.size(); ++index) {
-    const RowChunks chunks = row_chunks(updates[index].count, 1);
+    const RowChunks chunks{.rows = updates[index].count, .chunk_rows = kUpdateBlock};
     for (int64_t chunk = 0; chunk < chunks.count(); ++chunk) {
       pieces.push_back({index, chunks.first(chunk), chunks.last(chunk)});
     }
@@ -145,7 +145,8 @@ void update_parameters(const Execution& execution, const UpdateOptions& options,
   });
 }
 
-double gradient_norm(const Execution& execution, std::span<const ParameterUpdate> updates) {
+std::vector<double> square_sums(const Execution& execution,
+                                std::span<const ParameterUpdate> updates) {
   const std::vector<Piece> pieces = pieces_of(updates);
   std::vector<double> sums(pieces.size());
   execution.threads.parallel_for(static_cast<int64_t>(pieces.size()), [&](int64_t i, int) {
@@ -153,8 +154,12 @@ double gradient_norm(const Execution& execution, std::span<const ParameterUpdate
     sums[static_cast<size_t>(i)] = HEADLIGHT_DISPATCH(square_sum)(
         updates[piece.index].gradient + piece.first, piece.end - piece.first);
   });
+  return sums;
+}
+
+double norm_of(std::span<const double> square_sums) {
   double total = 0;
-  for (const double sum : sums) total += sum;
+  for (const double sum : square_sums) total += sum;
   return std::sqrt(total);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "headlight/kernels/execution.h"
 
@@ -38,8 +39,13 @@ struct ParameterUpdate {
 void update_parameters(const Execution& execution, const UpdateOptions& options,
                        std::span<const ParameterUpdate> updates);
 
-// The square root of the sum of the squares of all gradients. Squares are floats, so it is infinite
+// The sums of the squares of all gradients, block by block: each update is cut into blocks of
+// kUpdateBlock numbers, the last of which may be shorter. Squares are floats, so a sum is infinite
 // from gradients of about 1e19 on.
-double gradient_norm(const Execution& execution, std::span<const ParameterUpdate> updates);
+constexpr int64_t kUpdateBlock = int64_t{1} << 14;
+std::vector<double> square_sums(const Execution& execution,
+                                std::span<const ParameterUpdate> updates);
+// The square root of all of them together, added in their order.
+double norm_of(std::span<const double> square_sums);
 
 }  // namespace headlight::kernels

@@ -72,9 +72,8 @@ int64_t position_bucket(const PositionBias& bias, int64_t relative);
 // and column only.
 struct AttentionDropout {
   float probability = 0;
-  uint64_t key = 0;  // from seed, step and layer
-  // (batch,) numbers of the sequences; absent: their place in the batch.
-  const int64_t* sequences = nullptr;
+  uint64_t key = 0;            // from seed, step and layer
+  int64_t first_sequence = 0;  // of a larger batch, of which this one is a part
 };
 
 // The softmax goes over the keys in tiles of kKeyTile.

@@ -40,6 +40,7 @@ void embedding_backward(const Execution& execution, const int64_t* ids, tensor::
 // Sinusoidal positions: row r is for position p = first + r.
 //   interleaved:  columns 2i and 2i + 1 are sine and cosine of p / base^(i / divisor)
 //   halves:       the first half of a row is the sines, the second the cosines
+// An odd row has one sine more than cosines.
 // The divisor is cols / 2, or cols / 2 - 1 with `half_minus_one`.
 struct SinusoidOptions {
   int64_t first = 0;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "headlight/kernels/dispatch.h"
 #include "headlight/kernels/matmul.h"
@@ -168,6 +169,8 @@ void compute_block(const Product& p, const Cut& cut, int64_t k, int64_t block, i
   }
 }
 
+int64_t panel_width() { return kTileCols; }
+
 int64_t panels_size(int64_t rows, int64_t cols) {
   return rows * ceil_divide(cols, kTileCols) * kTileCols;
 }
@@ -231,6 +234,7 @@ HWY_AFTER_NAMESPACE();
 namespace headlight::kernels {
 namespace {
 HEADLIGHT_EXPORT(panels_size);
+HEADLIGHT_EXPORT(panel_width);
 HEADLIGHT_EXPORT(pack);
 HEADLIGHT_EXPORT(product);
 
@@ -240,11 +244,45 @@ void dispatch(const Execution& execution, const Product& p) {
 }
 }  // namespace
 
-PackedMatrix::PackedMatrix(const Execution& execution, tensor::ConstMatrixView b)
+PackedMatrix::PackedMatrix(const Execution& execution, tensor::ConstMatrixView b,
+                           const std::function<void(int64_t)>& on_packed)
     : rows_(b.rows), cols_(b.cols) {
+  constexpr int64_t kRunSize = int64_t{2} << 20;  // numbers of a run: enough for all threads
   const int64_t size = HEADLIGHT_DISPATCH(panels_size)(b.rows, b.cols);
-  panels_ = execution.arena.allocate(static_cast<size_t>(size) * sizeof(float));
-  HEADLIGHT_DISPATCH(pack)(execution, b, reinterpret_cast<float*>(panels_.get()));
+  panels_ = tensor::allocate_block(static_cast<size_t>(size) * sizeof(float));
+  auto* panels = reinterpret_cast<float*>(panels_.get());
+  const int64_t width = HEADLIGHT_DISPATCH(panel_width)();
+  const int64_t run = std::max<int64_t>(1, kRunSize / std::max<int64_t>(1, rows_ * width)) * width;
+  for (int64_t first = 0; first < cols_; first += run) {
+    tensor::ConstMatrixView part = b;
+    part.data += first * b.col_stride;
+    part.cols = std::min(run, cols_ - first);
+    HEADLIGHT_DISPATCH(pack)(execution, part, panels + first * rows_);
+    if (on_packed) on_packed(first + part.cols);
+  }
+}
+
+void PackedMatrix::unpack(float* to, int64_t row_stride, int64_t col_stride) const {
+  std::vector<float> column(static_cast<size_t>(rows_));
+  for (int64_t j = 0; j < cols_; ++j) {
+    unpack_column(j, column.data());
+    for (int64_t i = 0; i < rows_; ++i) {
+      to[i * row_stride + j * col_stride] = column[static_cast<size_t>(i)];
+    }
+  }
+}
+
+void PackedMatrix::unpack_row(int64_t row, float* to) const {
+  const int64_t width = HEADLIGHT_DISPATCH(panel_width)();
+  for (int64_t j = 0; j < cols_; ++j) {
+    to[j] = panels()[j / width * width * rows_ + row * width + j % width];
+  }
+}
+
+void PackedMatrix::unpack_column(int64_t column, float* to) const {
+  const int64_t width = HEADLIGHT_DISPATCH(panel_width)();
+  const float* numbers = panels() + column / width * width * rows_ + column % width;
+  for (int64_t i = 0; i < rows_; ++i) to[i] = numbers[i * width];
 }
 
 void matmul(const Execution& execution, tensor::ConstMatrixView a, tensor::ConstMatrixView b,

@@ -3,6 +3,8 @@
 // and plain operands, one row and many, give the same.
 #pragma once
 
+#include <functional>
+
 #include "headlight/kernels/activation.h"
 #include "headlight/kernels/execution.h"
 
@@ -22,11 +24,19 @@ struct Epilogue {
 class PackedMatrix {
  public:
   PackedMatrix() = default;
-  PackedMatrix(const Execution& execution, tensor::ConstMatrixView b);
+  // Columns are packed in runs; after each, `on_packed` is told how many from the first on are done
+  // and not read again.
+  PackedMatrix(const Execution& execution, tensor::ConstMatrixView b,
+               const std::function<void(int64_t)>& on_packed = {});
   int64_t rows() const noexcept { return rows_; }  // k
   int64_t cols() const noexcept { return cols_; }  // n
   bool defined() const noexcept { return panels_ != nullptr; }
   const float* panels() const noexcept { return reinterpret_cast<const float*>(panels_.get()); }
+  // The numbers as they were, number (i, j) at to[i * row_stride + j * col_stride].
+  void unpack(float* to, int64_t row_stride, int64_t col_stride) const;
+  // Those of one row or column, one after the other.
+  void unpack_row(int64_t row, float* to) const;
+  void unpack_column(int64_t column, float* to) const;
 
  private:
   int64_t rows_ = 0;

@@ -7,29 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "headlight/models/model.h"
+#include "headlight/models/model_request.h"
 
 namespace headlight::models {
-
-// What a fresh model is to be, in the words of training keys. An architecture takes from it what it
-// has a choice in; a GPT, for one, always has its norms before.
-struct ModelRequest {
-  int64_t vocab_size = 0;
-  int64_t n_layer = 0;
-  int64_t n_encoder_layer = 0;  // 0: n_layer
-  int64_t n_decoder_layer = 0;  // 0: n_layer
-  int64_t n_head = 0;
-  int64_t n_embd = 0;
-  int64_t d_ff = 0;        // 0: 4 * n_embd
-  int64_t block_size = 0;  // most ids of a sequence
-  float dropout = 0;
-  bool bias = true;
-  bool tie_embeddings = true;
-  bool pre_norm = true;
-  bool learned_positions = true;
-  nn::Activation activation = nn::Activation::gelu;
-  SpecialIds special_ids = {};
-};
 
 // A model that could be made: its size in numbers, and making it. Its parameters have no numbers
 // yet; load_state() or draw() gives them.
@@ -50,12 +30,14 @@ struct Architecture {
   // the tensors show where the configuration leaves it open; no numbers are read. Throws
   // Error(bad_input) with the key at fault.
   ModelPlan (*read)(const io::Json& config, const std::string& path,
-                    const io::Safetensors& tensors) = nullptr;
+                    const io::StoredTensors& tensors) = nullptr;
   // Today's name of a tensor that a folder holds under an earlier one; null: names are as they are.
   std::string (*modern_name)(const std::string& name) = nullptr;
-  // A model to be trained from scratch; null: there is none. Sizes are at least 1 and heads divide
-  // the width: Registry::plan has checked.
+  // A model to be trained from scratch; null: there is none. Registry::plan has checked the
+  // request: sizes are at least 1, heads divide the width, key and value heads divide heads,
+  // nothing is asked that `choices` does not have, and every choice that there is has a value.
   ModelPlan (*fresh)(const ModelRequest& request) = nullptr;
+  FreshChoices choices = {};
 };
 
 }  // namespace headlight::models

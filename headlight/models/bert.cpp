@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "headlight/models/encoder_model.h"
 #include "headlight/models/parameters.h"
 
 namespace headlight::models {
@@ -94,6 +95,14 @@ int64_t merged_width(const BertConfig& config, int64_t layer) {
          (config.hidden_size / config.num_attention_heads);
 }
 
+std::optional<ClassifierDesign> classifier_of(const BertConfig& config) {
+  if (!config.classes) return std::nullopt;
+  return ClassifierDesign{.classes = *config.classes,
+                          .width = config.hidden_size,
+                          .transform = config.prefix + "pooler.dense",
+                          .dropout = config.classifier_dropout};
+}
+
 Bert::Bert(const BertConfig& config)
     : config_(completed(config)),
       embedding_(nn::Embedding(config.prefix + "embeddings.word_embeddings", config.vocab_size,
@@ -111,6 +120,7 @@ Bert::Bert(const BertConfig& config)
     pooler_.emplace(config.prefix + "pooler.dense",
                     nn::LinearOptions{.inputs = width, .outputs = width});
   }
+  if (const auto design = classifier_of(config)) classifier_.emplace(*design);
   if (!config.masked_words) return;
   const std::string name = "cls.predictions.";
   masked_words_.emplace(MaskedWords{
@@ -132,7 +142,9 @@ int64_t parameter_count(const BertConfig& config) {
     const int64_t merged = merged_width(config, layer);
     layers += 4 * width * merged + 3 * merged + width + feed_forward + 2 * norm;
   }
+  const auto classifier = classifier_of(config);
   return rows * width + norm + layers + (config.pooler ? square : 0) +
+         (classifier ? parameter_count(*classifier) : 0) +
          (config.masked_words ? square + norm + config.vocab_size : 0) +
          (config.masked_words && !config.tied_head ? config.vocab_size * width : 0);
 }
@@ -146,7 +158,8 @@ nn::Parameters Bert::parameters() const {
   }
   return distinct_parameters({embedding_.parameters(), segments_.parameters(),
                               embedding_norm_.parameters(), layers_.parameters(),
-                              pooler_ ? pooler_->parameters() : nn::Parameters(), head});
+                              pooler_ ? pooler_->parameters() : nn::Parameters(),
+                              classifier_ ? classifier_->parameters() : nn::Parameters(), head});
 }
 
 nn::StateDict Bert::state() const {
@@ -247,26 +260,9 @@ Tensor Bert::pooled(Context& context, const Value& output) const {
   return rows;
 }
 
-// Mean and length as products with matrices of one row or column.
 Tensor Bert::sentence_vectors(Context& context, const Value& output, const Tensor& lens,
                               Pooling pooling) const {
-  const int64_t width = output.size(2);
-  Tensor vectors = Tensor::uninitialized(context.arena, DType::f32, {output.size(0), width});
-  for (int64_t b = 0; b < output.size(0); ++b) {
-    const int64_t ids = lens.defined() ? lens.data<int64_t>()[b] : output.size(1);
-    const int64_t count = pooling == Pooling::mean ? ids : 1;
-    if (ids < 1) refuse_bert("sentence vectors", "sequence " + std::to_string(b) + " is empty");
-    const std::vector<float> shares(static_cast<size_t>(count), 1 / static_cast<float>(count));
-    const tensor::MatrixView vector = vectors.slice(0, b, 1).mutable_matrix();
-    const Tensor rows = output.data().slice(0, b, 1).slice(1, 0, count);
-    kernels::matmul(context.execution(), {shares.data(), 1, count, count}, rows.matrix(), vector);
-    float square = 0;
-    kernels::matmul(context.execution(), vector, vector.transposed(),
-                    tensor::MatrixView{&square, 1, 1, 1});
-    const float length = std::sqrt(square);
-    if (length > 0) kernels::scale(context.execution(), 1 / length, vector, vector);
-  }
-  return vectors;
+  return pooled_rows(context, kType, output, lens, pooling);
 }
 
 }  // namespace headlight::models

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "headlight/models/architecture.h"
+#include "headlight/models/classifier.h"
 
 namespace headlight::models {
 
@@ -26,6 +27,8 @@ struct BertConfig {
   // compute with it where both are there and differ, and it is the only one that counts without a
   // tie.
   bool decoder_bias = false;
+  std::optional<Classes> classes = {};  // what it classifies by the pooled output
+  float classifier_dropout = 0;
   SpecialIds special_ids = {};
   HeadsLeft heads_left = {};
   std::string prefix = "bert.";  // of all names but the head's
@@ -33,6 +36,9 @@ struct BertConfig {
 
 // Numbers in all parameters, known before any is made.
 int64_t parameter_count(const BertConfig& config);
+
+// The head of a folder that classifies; its pooler is part of it.
+std::optional<ClassifierDesign> classifier_of(const BertConfig& config);
 
 // The attentions that the configuration describes.
 std::vector<AttentionHeads> attention_heads(const BertConfig& config);
@@ -45,10 +51,11 @@ class Bert : public Model {
   static BertConfig read_config(const io::Json& json, const std::string& path);
 
   static constexpr std::string_view kType = "bert";
-  static constexpr Capabilities kCapabilities = {.fills_masks = true, .embeds = true};
+  static constexpr Capabilities kCapabilities = {
+      .fills_masks = true, .embeds = true, .classifies = true};
   std::string_view type() const override { return kType; }
   Capabilities capabilities() const override {
-    return {.fills_masks = masked_words_.has_value(), .embeds = true};
+    return {.fills_masks = has_logits(), .embeds = true, .classifies = classifier_.has_value()};
   }
   io::Json config() const override;
   int64_t vocab_size() const override { return config_.vocab_size; }
@@ -65,6 +72,7 @@ class Bert : public Model {
   std::unique_ptr<Model> with_heads(const HeadsLeft& left) const override;
 
   using Model::loss;
+  bool reads_segments() const override { return true; }
   Value forward(Context& context, const Batch& batch) const override;
   bool has_logits() const override { return masked_words_.has_value(); }
   // Of masked words.
@@ -74,6 +82,7 @@ class Bert : public Model {
   // The mean over the rows that count, or the first row, brought to length 1: (B, C).
   Tensor sentence_vectors(Context& context, const Value& output, const Tensor& lens = {},
                           Pooling pooling = Pooling::mean) const override;
+  const Classifier* classifier() const override { return classifier_ ? &*classifier_ : nullptr; }
 
   // tanh of a layer over the first row of each sequence, (B, C), without gradients; Error when
   // there is no pooler.
@@ -98,6 +107,7 @@ class Bert : public Model {
   nn::TransformerStack layers_;
   std::optional<nn::Linear> pooler_;
   std::optional<MaskedWords> masked_words_;
+  std::optional<Classifier> classifier_;
 };
 
 Architecture bert_architecture();

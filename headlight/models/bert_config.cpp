@@ -1,5 +1,6 @@
 // The configuration of a bert folder, both ways, and BERT's row in the registry.
 #include "headlight/models/bert.h"
+#include "headlight/models/classes_config.h"
 #include "headlight/models/config_reader.h"
 #include "headlight/models/parameters.h"
 
@@ -29,11 +30,15 @@ ModelPlan plan_of(const BertConfig& config) {
 }
 
 // Folders have names with the prefix or without, and the parts that they were trained for.
-ModelPlan read_bert(const io::Json& json, const std::string& path, const io::Safetensors& tensors) {
+ModelPlan read_bert(const io::Json& json, const std::string& path,
+                    const io::StoredTensors& tensors) {
   BertConfig config = Bert::read_config(json, path);
   if (!any_starts_with(tensors, config.prefix)) config.prefix.clear();
-  config.pooler = tensors.find(config.prefix + "pooler.dense.weight") != nullptr;
-  config.masked_words = tensors.find("cls.predictions.transform.dense.weight") != nullptr;
+  const auto has = [&](const std::string& name) {
+    return !config.classes && tensors.find(name) != nullptr;
+  };
+  config.pooler = has(config.prefix + "pooler.dense.weight");
+  config.masked_words = has("cls.predictions.transform.dense.weight");
   const bool has_both = tensors.find("cls.predictions.bias") != nullptr && config.tied_head;
   config.decoder_bias = tensors.find("cls.predictions.decoder.bias") != nullptr && !has_both;
   return plan_of(config);
@@ -51,17 +56,18 @@ std::string modern_bert_name(const std::string& name) {
 
 // To be trained on masked words; nothing trains a pooler.
 ModelPlan fresh_bert(const ModelRequest& request) {
-  return plan_of(
-      BertConfig{.vocab_size = request.vocab_size,
-                 .hidden_size = request.n_embd,
-                 .num_hidden_layers = request.n_layer,
-                 .num_attention_heads = request.n_head,
-                 .intermediate_size = request.d_ff > 0 ? request.d_ff : 4 * request.n_embd,
-                 .max_position_embeddings = request.block_size,
-                 .activation = request.activation,
-                 .dropout = request.dropout,
-                 .pooler = false,
-                 .special_ids = request.special_ids});
+  return plan_of(BertConfig{.vocab_size = request.vocab_size,
+                            .hidden_size = request.n_embd,
+                            .num_hidden_layers = request.n_layer,
+                            .num_attention_heads = request.n_head,
+                            .intermediate_size = plain_hidden(request),
+                            .max_position_embeddings = request.block_size,
+                            .activation = *request.activation,
+                            .dropout = request.dropout,
+                            .pooler = false,
+                            .tied_head = *request.tie_embeddings,
+                            .decoder_bias = !*request.tie_embeddings,
+                            .special_ids = request.special_ids});
 }
 
 }  // namespace
@@ -79,6 +85,8 @@ BertConfig Bert::read_config(const io::Json& json, const std::string& path) {
   config.activation = reader.activation("hidden_act", config.activation);
   config.layer_norm_eps = reader.fraction("layer_norm_eps", false, config.layer_norm_eps);
   config.dropout = reader.fraction("hidden_dropout_prob", true, 0);
+  config.classes = read_classes(reader);
+  config.classifier_dropout = reader.fraction("classifier_dropout", true, config.dropout);
   config.special_ids = reader.special_ids(config.vocab_size, OutsideIds::none);
   reader.check_heads("num_attention_heads", config.num_attention_heads, config.hidden_size);
   config.heads_left = read_heads_left(json, path, attention_heads(config));
@@ -114,6 +122,10 @@ io::Json Bert::config() const {
       {"layer_norm_eps", short_number(config_.layer_norm_eps)},
       {"hidden_dropout_prob", short_number(config_.dropout)},
       {"attention_probs_dropout_prob", short_number(config_.dropout)}};
+  if (classifier_) {
+    config.emplace_back("classifier_dropout", short_number(config_.classifier_dropout));
+    write_classes(config, *config_.classes);
+  }
   if (!config_.tied_head) config.emplace_back("tie_word_embeddings", false);
   write_heads_left(config, config_.heads_left, attention_heads(config_));
   write_special_ids(config, config_.special_ids);
@@ -125,7 +137,12 @@ Architecture bert_architecture() {
           .capabilities = Bert::kCapabilities,
           .read = read_bert,
           .modern_name = modern_bert_name,
-          .fresh = fresh_bert};
+          .fresh = fresh_bert,
+          .choices = {.bias = always(true),
+                      .tie_embeddings = by_default(true),
+                      .pre_norm = always(false),
+                      .learned_positions = always(true),
+                      .activation = by_default(nn::Activation::gelu)}};
 }
 
 }  // namespace headlight::models

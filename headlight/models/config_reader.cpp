@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace headlight::models {
 namespace {
@@ -12,9 +13,18 @@ using base::Error;
 using base::ErrorKind;
 using nn::Activation;
 
-// Those that configurations may name.
-constexpr std::array<Activation, 3> kNamed = {Activation::relu, Activation::gelu,
-                                              Activation::gelu_tanh};
+// Those that configurations may name, first under the names that are written.
+struct NamedActivation {
+  std::string_view name;
+  Activation activation;
+};
+constexpr std::array<NamedActivation, 7> kNamed = {{{"relu", Activation::relu},
+                                                    {"gelu", Activation::gelu},
+                                                    {"gelu_new", Activation::gelu_tanh},
+                                                    {"silu", Activation::silu},
+                                                    {"swish", Activation::silu},
+                                                    {"gelu_pytorch_tanh", Activation::gelu_tanh},
+                                                    {"gelu_fast", Activation::gelu_tanh}}};
 
 std::string range_text(int64_t least, int64_t most) {
   return "it must be from " + std::to_string(least) + " to " + std::to_string(most);
@@ -30,20 +40,87 @@ std::string shown(const io::Json& value) {
   return text;
 }
 
+std::string listed(std::span<const std::string_view> choices) {
+  std::string text;
+  for (const std::string_view choice : choices)
+    text.append(text.empty() ? "" : ", ").append(choice);
+  return text;
+}
+
+// Settings of the configurations of one family or another that change what is computed, and the
+// value that changes nothing besides null, false and nothing.
+struct NumberSetting {
+  std::string_view key;
+  double neutral = 0;
+};
+constexpr NumberSetting kNumberSettings[] = {{"attention_bias"},
+                                             {"mlp_bias"},
+                                             {"use_bias"},
+                                             {"bias"},
+                                             {"qkv_bias"},
+                                             {"use_qkv_bias"},
+                                             {"enable_bias"},
+                                             {"rope_theta"},
+                                             {"rope_scaling"},
+                                             {"rope_parameters"},
+                                             {"rope_interleaved"},
+                                             {"rope_local_base_freq"},
+                                             {"global_rope_theta"},
+                                             {"local_rope_theta"},
+                                             {"rotary_emb_base"},
+                                             {"rotary_pct", 1},
+                                             {"rotary_dim"},
+                                             {"partial_rotary_factor", 1},
+                                             {"original_max_position_embeddings"},
+                                             {"no_rope_layers"},
+                                             {"layer_types"},
+                                             {"sliding_window"},
+                                             {"use_sliding_window"},
+                                             {"attention_layers"},
+                                             {"local_attention"},
+                                             {"use_bidirectional_attention"},
+                                             {"query_pre_attn_scalar"},
+                                             {"attn_logit_softcapping"},
+                                             {"final_logit_softcapping"},
+                                             {"attention_multiplier", 1},
+                                             {"residual_multiplier", 1},
+                                             {"embedding_multiplier", 1},
+                                             {"logits_scaling", 1},
+                                             {"logit_scale", 1},
+                                             {"scale_emb", 1},
+                                             {"scale_depth", 1},
+                                             {"dim_model_base"},
+                                             {"clip_qkv"},
+                                             {"qk_layernorm"},
+                                             {"use_qk_norm"},
+                                             {"use_parallel_residual"},
+                                             {"parallel_attn"},
+                                             {"alibi"},
+                                             {"num_experts"},
+                                             {"num_local_experts"},
+                                             {"n_routed_experts"},
+                                             {"word_embed_proj_dim"},
+                                             {"embedding_size"},
+                                             {"kv_lora_rank"},
+                                             {"multi_query"},
+                                             {"per_layer_config"}};
+
 }  // namespace
 
-ConfigReader::ConfigReader(const io::Json& json, const std::string& path)
-    : json_(json), path_(path) {
+ConfigReader::ConfigReader(const io::Json& json, const std::string& path, std::string prefix)
+    : json_(json), path_(path), prefix_(std::move(prefix)) {
   if (json.object() == nullptr) {
-    throw Error(ErrorKind::bad_input, path, "", "is " + shown(json) + ", an object is needed");
+    const std::string where = prefix_.substr(0, prefix_.empty() ? 0 : prefix_.size() - 1);
+    throw Error(ErrorKind::bad_input, path, where, "is " + shown(json) + ", an object is needed");
   }
 }
 
 void ConfigReader::refuse(std::string_view key, const std::string& why) const {
-  throw Error(ErrorKind::bad_input, path_, key, why);
+  throw Error(ErrorKind::bad_input, path_, prefix_ + std::string(key), why);
 }
 
 const io::Json* ConfigReader::find(std::string_view key) const {
+  asked_.emplace(key);
   const io::Json* value = json_.find(key);
   return value == nullptr || value->is_null() ? nullptr : value;
 }
@@ -85,6 +162,18 @@ float ConfigReader::fraction(std::string_view key, bool zero, float otherwise) c
   return rounded;
 }
 
+double ConfigReader::positive(std::string_view key, double otherwise) const {
+  constexpr double kMost = 1e30;
+  const io::Json* value = find(key);
+  if (value == nullptr) return otherwise;
+  const auto number = value->number();
+  if (!number) refuse(key, "is " + shown(*value) + ", a number is needed");
+  if (!(*number > 1 / kMost && *number < kMost)) {
+    refuse(key, "is " + shown(*value) + ", it must be above 1e-30 and below 1e30");
+  }
+  return *number;
+}
+
 bool ConfigReader::boolean(std::string_view key, bool otherwise) const {
   const io::Json* value = find(key);
   if (value == nullptr) return otherwise;
@@ -106,19 +195,35 @@ std::string_view ConfigReader::choice(std::string_view key,
     const auto found = std::find(choices.begin(), choices.end(), *value->text());
     if (found != choices.end()) return *found;
   }
-  std::string supported;
-  for (const std::string_view choice : choices) {
-    supported.append(supported.empty() ? "" : ", ").append(choice);
+  refuse(key, (value == nullptr ? "is missing" : "is " + shown(*value)) +
+                  ", supported: " + listed(choices));
+}
+
+std::optional<std::vector<std::string_view>> ConfigReader::choices(
+    std::string_view key, std::span<const std::string_view> choices, int64_t count) const {
+  const io::Json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  const io::Json::Array* list = value->array();
+  if (list == nullptr || static_cast<int64_t>(list->size()) != count) {
+    refuse(key, "is " + (list == nullptr ? shown(*value) : std::to_string(list->size()) + " long") +
+                    ", a list of " + std::to_string(count) + " is needed, one for each layer");
   }
-  refuse(key,
-         (value == nullptr ? "is missing" : "is " + shown(*value)) + ", supported: " + supported);
+  std::vector<std::string_view> words;
+  for (const io::Json& one : *list) {
+    const auto found =
+        one.text() == nullptr ? choices.end() : std::ranges::find(choices, *one.text());
+    if (found == choices.end())
+      refuse(key, "has " + shown(one) + ", supported: " + listed(choices));
+    words.push_back(*found);
+  }
+  return words;
 }
 
 Activation ConfigReader::activation(std::string_view key, Activation otherwise) const {
   std::array<std::string_view, kNamed.size()> names;
-  std::ranges::transform(kNamed, names.begin(), kernels::name_of);
+  std::ranges::transform(kNamed, names.begin(), &NamedActivation::name);
   const std::string_view name = choice(key, names, kernels::name_of(otherwise));
-  return *std::ranges::find(kNamed, name, kernels::name_of);
+  return std::ranges::find(kNamed, name, &NamedActivation::name)->activation;
 }
 
 std::optional<int64_t> ConfigReader::id(std::string_view key, int64_t vocab_size,
@@ -203,8 +308,18 @@ void refuse_foreign_settings(const ConfigReader& reader) {
   reader.refuse_if_set("add_cross_attention", "the model is read without cross-attention");
 }
 
-bool any_starts_with(const io::Safetensors& tensors, std::string_view prefix) {
-  return std::ranges::any_of(tensors.entries(), [prefix](const io::Safetensors::Entry& entry) {
+void refuse_unread_settings(const ConfigReader& reader, std::string_view type) {
+  for (const auto& [key, neutral] : kNumberSettings) {
+    if (reader.asked(key)) continue;
+    const io::Json* value = reader.find(key);
+    if (value == nullptr || (value->number() && *value->number() == neutral)) continue;
+    reader.refuse_if_set(key, "models of type " + std::string(type) +
+                                  " are computed without it; remove it if they were trained so");
+  }
+}
+
+bool any_starts_with(const io::StoredTensors& tensors, std::string_view prefix) {
+  return std::ranges::any_of(tensors.entries(), [prefix](const io::StoredTensors::Entry& entry) {
     return entry.name.starts_with(prefix);
   });
 }

@@ -3,9 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
+#include <map>
 
+#include "headlight/models/classes_config.h"
 #include "headlight/models/config_reader.h"
 #include "headlight/models/folder_files.h"
+#include "headlight/models/gguf_config.h"
+#include "headlight/models/gguf_tensors.h"
 
 namespace headlight::models {
 namespace {
@@ -13,15 +18,48 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-// Running takes the weights twice: as they are and packed for the kernels.
-void check_running_memory(base::FileSystem& files, const std::string& path, const ModelPlan& plan) {
-  const auto numbers = static_cast<double>(2 * plan.parameters + plan.tables);
-  base::check_memory(files, sizeof(float) * numbers, "model", path);
+void check_running_memory(base::FileSystem& files, const std::string& path, uint64_t weights,
+                          const ModelPlan& plan) {
+  const auto tables = sizeof(float) * static_cast<double>(plan.tables);
+  base::check_memory(files, static_cast<double>(weights) + tables, "model", path);
+}
+
+uint64_t weight_bytes(const ModelPlan& plan) {
+  return sizeof(float) * static_cast<uint64_t>(plan.parameters);
+}
+
+// The one type whose name begins the names of tensors ("bert.encoder.…"): classes of transformers
+// put it there, and configurations of its first years do not name it. Without that, two kinds of
+// segments are BERT's: others of the time had none, or one. Empty: none, or several.
+std::string_view type_by_names(const Registry& registry, const io::StoredTensors& tensors,
+                               const io::Json& config) {
+  const io::Json* segments = config.find("type_vocab_size");
+  if (any_starts_with(tensors, "embeddings.token_type_embeddings.") && segments != nullptr &&
+      segments->integer() == 2) {
+    return "bert";
+  }
+  std::string_view found;
+  for (const std::string_view type : registry.types()) {
+    if (!any_starts_with(tensors, std::string(type) + ".")) continue;
+    if (!found.empty()) return "";
+    found = type;
+  }
+  return found;
 }
 
 const Architecture& architecture_of(const io::Json& config, const std::string& path,
-                                    const Registry& registry) {
-  return *registry.find(ConfigReader(config, path).choice("model_type", registry.types()));
+                                    const Registry& registry, const io::StoredTensors& tensors,
+                                    std::vector<std::string>* notes) {
+  const ConfigReader reader(config, path);
+  const std::string_view by_names =
+      config.find("model_type") == nullptr ? type_by_names(registry, tensors, config) : "";
+  if (by_names.empty()) return *registry.find(reader.choice("model_type", registry.types()));
+  if (notes != nullptr) {
+    notes->push_back(std::string(kConfigFile) +
+                     " names no model_type; by the names of its tensors it is " +
+                     std::string(by_names));
+  }
+  return *registry.find(by_names);
 }
 
 // What generating programs read of generation_config.json rather than of config.json.
@@ -29,7 +67,8 @@ io::Json with_generation_ids(base::FileSystem& files, const std::string& folder,
   constexpr std::array<std::string_view, 4> kIds = {"pad_token_id", "bos_token_id", "eos_token_id",
                                                     "decoder_start_token_id"};
   const std::string path = folder + "/" + kGenerationFile;
-  if (config.object() == nullptr || !base::exists(files, path)) return config;
+  const bool generates = config.object() != nullptr && !names_classifier(config);
+  if (!generates || !base::exists(files, path)) return config;
   const io::Json settings = io::read_json(files, path);
   for (const std::string_view key : kIds) {
     const io::Json* id = settings.find(key);
@@ -41,7 +80,7 @@ io::Json with_generation_ids(base::FileSystem& files, const std::string& folder,
 }
 
 // The tensors under today's names. Two spellings of one name are two tensors for one parameter.
-nn::StoredState named_state(const Architecture& architecture, const io::Safetensors& tensors,
+nn::StoredState named_state(const Architecture& architecture, const io::StoredTensors& tensors,
                             const std::string& where) {
   nn::StoredState state = stored_state(tensors);
   if (architecture.modern_name == nullptr) return state;
@@ -59,10 +98,10 @@ nn::StoredState named_state(const Architecture& architecture, const io::Safetens
 }
 
 // The first copy whose numbers are not those of the tensor it is tied to; or nothing.
-std::optional<Model::TiedCopy> first_untied(const Model& model, const io::Safetensors& tensors) {
+std::optional<Model::TiedCopy> first_untied(const Model& model, const io::StoredTensors& tensors) {
   for (const Model::TiedCopy& copy : model.tied_copies()) {
-    const io::Safetensors::Entry* stored = tensors.find(copy.name);
-    const io::Safetensors::Entry* original = tensors.find(copy.original);
+    const io::StoredTensors::Entry* stored = tensors.find(copy.name);
+    const io::StoredTensors::Entry* original = tensors.find(copy.original);
     if (stored == nullptr || original == nullptr) continue;
     if (!tensors.same_numbers(*stored, *original)) return copy;
   }
@@ -72,7 +111,7 @@ std::optional<Model::TiedCopy> first_untied(const Model& model, const io::Safete
 // As transformers does: what is stored counts, whatever the configuration says of ties.
 std::unique_ptr<Model> untied_model(base::FileSystem& files, const std::string& path,
                                     ModelPlan plan, std::unique_ptr<Model> model,
-                                    const io::Safetensors& tensors,
+                                    const io::StoredTensors& tensors,
                                     std::vector<std::string>* notes) {
   while (const auto copy = first_untied(*model, tensors)) {
     ModelPlan untied = plan.untied ? plan.untied(copy->name) : ModelPlan{};
@@ -81,7 +120,7 @@ std::unique_ptr<Model> untied_model(base::FileSystem& files, const std::string& 
                   copy->name + " has other numbers than " + copy->original +
                       ", which stands for both; leave one of them out");
     }
-    check_running_memory(files, path, untied);
+    check_running_memory(files, path, weight_bytes(untied), untied);
     if (notes != nullptr) {
       notes->push_back(copy->name + " has other numbers than " + copy->original +
                        ", to which it would be tied: it is used as it is stored");
@@ -92,44 +131,109 @@ std::unique_ptr<Model> untied_model(base::FileSystem& files, const std::string& 
   return model;
 }
 
+// Reads the parameters' numbers, several tensors at a time, since those of files may have to be
+// made from blocks; the state then holds them. Of several errors the first counts.
+void read_ahead(const nn::Parameters& parameters, nn::StoredState& state) {
+  std::vector<nn::StoredTensor*> wanted;
+  for (const nn::ParameterHandle& parameter : parameters) {
+    const auto found = state.find(parameter->name());
+    if (found != state.end()) wanted.push_back(&found->second);
+  }
+  std::vector<std::exception_ptr> errors(wanted.size());
+  base::ThreadPool threads;
+  threads.parallel_for(std::ssize(wanted), [&](int64_t i, int) {
+    nn::StoredTensor& stored = *wanted[static_cast<size_t>(i)];
+    try {
+      stored.load = [numbers = tensor::to_float32(stored.load())] { return numbers; };
+      stored.dtype = tensor::DType::f32;
+    } catch (...) {
+      errors[static_cast<size_t>(i)] = std::current_exception();
+    }
+  });
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
+
+// What a model is made from, whether it lies in a folder or in one file.
+struct ModelSource {
+  std::string path;  // of the configuration
+  io::Json config;
+  io::StoredTensors tensors;
+  bool is_gguf = false;
+};
+
+ModelSource open_source(base::FileSystem& files, const std::string& place) {
+  const ModelFiles found = find_model_files(files, place);
+  if (io::is_gguf_path(found.weights)) {
+    const io::Gguf file = io::open_gguf(files, found.weights);
+    io::Json config = gguf_config(GgufSettingsReader(file));
+    io::StoredTensors tensors = gguf_tensors(file, *config.find("model_type")->text());
+    return {found.weights, std::move(config), std::move(tensors), true};
+  }
+  const std::string path = found.folder + "/" + kConfigFile;
+  io::Json config = with_generation_ids(files, found.folder, io::read_json(files, path));
+  return {path, std::move(config), io::open_tensors(files, found.weights)};
+}
+
 }  // namespace
 
-nn::StateDict read_state(const io::Safetensors& tensors) {
+nn::StateDict read_state(const io::StoredTensors& tensors) {
   nn::StateDict state;
-  for (const io::Safetensors::Entry& entry : tensors.entries()) {
+  for (const io::StoredTensors::Entry& entry : tensors.entries()) {
     state[entry.name] = tensors.load(entry);
   }
   return state;
 }
 
-nn::StoredState stored_state(const io::Safetensors& tensors) {
+nn::StoredState stored_state(const io::StoredTensors& tensors) {
   nn::StoredState state;
-  for (const io::Safetensors::Entry& entry : tensors.entries()) {
+  for (const io::StoredTensors::Entry& entry : tensors.entries()) {
     state[entry.name] = {dtype_of(entry.array.element), entry.array.shape,
                          [&tensors, &entry] { return tensors.load(entry); }};
   }
   return state;
 }
 
-std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& folder,
+std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& place,
                                   const Registry& registry, std::vector<std::string>* notes) {
-  check_model_folder(files, folder);
-  const std::string path = folder + "/" + kConfigFile;
-  const io::Json config = with_generation_ids(files, folder, io::read_json(files, path));
-  const io::Safetensors tensors = open_weights(files, folder);
-  const Architecture& architecture = architecture_of(config, path, registry);
+  const ModelSource source = open_source(files, place);
+  const auto& [path, config, tensors, is_gguf] = source;
+  const Architecture& architecture = architecture_of(config, path, registry, tensors, notes);
   const ModelPlan plan = architecture.read(config, path, tensors);
-  check_running_memory(files, path, plan);
+  check_running_memory(files, path, weight_bytes(plan), plan);
   const std::string where =
       tensors.entries().empty() ? path : tensors.path_of(tensors.entries().front());
   nn::StoredState state = named_state(architecture, tensors, where);
+  if (is_gguf) undo_gguf_changes(config, state);
   std::unique_ptr<Model> model = plan.make();
+  check_running_memory(files, path, running_bytes(*model), plan);
   model->check_state(state, where);
   model = untied_model(files, path, plan, std::move(model), tensors, notes);
   // They have been compared.
   for (const Model::TiedCopy& copy : model->tied_copies()) state.erase(copy.name);
+  if (is_gguf) read_ahead(model->parameters(), state);
   model->load_state(state, where);
   return model;
+}
+
+Capabilities abilities_of(base::FileSystem& files, const std::string& place,
+                          const Registry& registry) {
+  const ModelSource source = open_source(files, place);
+  const Architecture& architecture =
+      architecture_of(source.config, source.path, registry, source.tensors, nullptr);
+  nn::StoredState state = named_state(architecture, source.tensors, source.path);
+  if (source.is_gguf) undo_gguf_changes(source.config, state);
+  const std::unique_ptr<Model> model =
+      architecture.read(source.config, source.path, source.tensors).make();
+  model->check_state(state, source.path);
+  return model->capabilities();
+}
+
+uint64_t running_bytes(const Model& model) {
+  int64_t numbers = 0;
+  for (const nn::ParameterHandle& one : model.parameters()) numbers += one->shape().elements();
+  return sizeof(float) * static_cast<uint64_t>(numbers);
 }
 
 void check_generation_settings(base::FileSystem& files, const std::string& folder) {
@@ -152,14 +256,33 @@ void check_generation_settings(base::FileSystem& files, const std::string& folde
   }
 }
 
-void write_state(base::FileSystem& files, const std::string& path, const Model& model) {
+void write_state(base::FileSystem& files, const std::string& path, const Model& model,
+                 tensor::DType kind) {
   std::vector<io::NamedTensor> tensors;
-  for (const auto& [name, tensor] : model.state()) tensors.push_back({name, tensor});
+  for (const auto& [name, tensor] : model.state()) {
+    const Tensor narrow = kind == tensor::DType::f32 || tensor.dtype() != tensor::DType::f32
+                              ? Tensor()
+                              : io::narrowed(tensor, kind);
+    tensors.push_back({name, narrow.defined() ? narrow : tensor});
+  }
   io::write_safetensors(files, path, tensors, {{"format", "pt"}});
 }
 
-void save_model(base::FileSystem& files, const std::string& folder, const Model& model) {
-  write_state(files, folder + "/" + kTensorFile, model);
+tensor::DType stored_kind(base::FileSystem& files, const std::string& place) {
+  const io::StoredTensors tensors = io::open_tensors(files, find_model_files(files, place).weights);
+  std::map<tensor::DType, int64_t> numbers;
+  for (const io::StoredTensors::Entry& entry : tensors.entries()) {
+    const tensor::DType dtype = dtype_of(entry.array.element);
+    if (nn::is_weight_type(dtype)) numbers[dtype] += entry.array.shape.elements();
+  }
+  const auto most =
+      std::ranges::max_element(numbers, {}, [](const auto& one) { return one.second; });
+  return most == numbers.end() ? tensor::DType::f32 : most->first;
+}
+
+void save_model(base::FileSystem& files, const std::string& folder, const Model& model,
+                tensor::DType kind) {
+  write_state(files, folder + "/" + kTensorFile, model, kind);
   base::write_file(files, folder + "/" + kConfigFile, io::json_text(model.config()) + "\n");
 }
 

@@ -1,4 +1,4 @@
-// Model folders: config.json and model.safetensors, read and written as Hugging Face's tools do.
+// Model folders: config.json and weights, read and written as Hugging Face's tools do.
 #pragma once
 
 #include <memory>
@@ -10,16 +10,27 @@
 
 namespace headlight::models {
 
-// Reads a folder of any architecture of the registry; weights in model.safetensors or in the shards
-// of model.safetensors.index.json, as float32, float16 or bfloat16. A copy of a tied tensor that
-// has numbers of its own counts as what it is, and the model is not tied; where it cannot be, the
-// folder is refused. Throws Error(bad_input) with the file and the key or tensors at fault, from
-// configuration and headers alone, and Error(out_of_memory) when the weights do not fit into what
-// is free; both before anything large is read or allocated.
-// `notes`, when given, gets a line for what a user should know of how the folder was read.
-std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& folder,
+// Reads a model of any architecture of the registry. `place` is a folder, with its weights in
+// model.safetensors, in the shards of model.safetensors.index.json, or the same of
+// pytorch_model.bin; or a PyTorch checkpoint (.bin, .pt) with a config.json beside it; or a GGUF
+// file, which says all itself. The weights are float32, float16 or bfloat16, in GGUF files also
+// quantised. A copy of a tied tensor that has numbers of its own counts as what it is, and the
+// model is not tied; where it cannot be, the folder is refused. Throws Error(bad_input) with the
+// file and the key or tensors at fault, from configuration and headers alone, and
+// Error(out_of_memory) when the weights do not fit into what is free; both before anything large is
+// read or allocated. `notes`, when given, gets a line for what a user should know of how the folder
+// was read.
+std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& place,
                                   const Registry& registry = known_architectures(),
                                   std::vector<std::string>* notes = nullptr);
+
+// What a model, a place as load_model() takes it, can do: known from configuration and headers.
+// Throws as load_model() does.
+Capabilities abilities_of(base::FileSystem& files, const std::string& place,
+                          const Registry& registry = known_architectures());
+
+// What running a model takes beside what it computes: its weights, each kept once.
+uint64_t running_bytes(const Model& model);
 
 // Throws Error(bad_input) for a setting in the folder's generation_config.json that forbids, forces
 // or counts tokens: other programs follow it, here nothing does. (How tokens are chosen, greedily
@@ -28,13 +39,19 @@ void check_generation_settings(base::FileSystem& files, const std::string& folde
 
 // All tensors of a file by name, read one by one when Model::load_state asks for them. The file
 // must outlive it.
-nn::StoredState stored_state(const io::Safetensors& tensors);
-nn::StoredState stored_state(io::Safetensors&&) = delete;
+nn::StoredState stored_state(const io::StoredTensors& tensors);
+nn::StoredState stored_state(io::StoredTensors&&) = delete;
 // All tensors of a file, read at once.
-nn::StateDict read_state(const io::Safetensors& tensors);
-// model.safetensors, as transformers expects it.
-void write_state(base::FileSystem& files, const std::string& path, const Model& model);
+nn::StateDict read_state(const io::StoredTensors& tensors);
+// model.safetensors, as transformers expects it. With float16 or bfloat16 as `kind`, tensors whose
+// numbers all are such are written so; nothing is ever rounded.
+void write_state(base::FileSystem& files, const std::string& path, const Model& model,
+                 tensor::DType kind = tensor::DType::f32);
 // Writes model.safetensors, then config.json; the folder must be there.
-void save_model(base::FileSystem& files, const std::string& folder, const Model& model);
+void save_model(base::FileSystem& files, const std::string& folder, const Model& model,
+                tensor::DType kind = tensor::DType::f32);
+// What most of the numbers of a model, a place as load_model() takes it, are stored as: float32,
+// float16 or bfloat16.
+tensor::DType stored_kind(base::FileSystem& files, const std::string& place);
 
 }  // namespace headlight::models

@@ -2,6 +2,7 @@
 #include "headlight/models/folder_files.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace headlight::models {
@@ -9,9 +10,15 @@ namespace {
 
 using base::FileStatus;
 
-constexpr const char* kIndexFile = "model.safetensors.index.json";
 constexpr const char* kAdapterConfig = "adapter_config.json";
-constexpr const char* kPickle = "pytorch_model.bin";
+// In the order in which they are looked for.
+constexpr std::array<const char*, 4> kWeightFiles = {kTensorFile, "model.safetensors.index.json",
+                                                     "pytorch_model.bin",
+                                                     "pytorch_model.bin.index.json"};
+// What training leaves beside a model: pickles of other things.
+constexpr std::array<const char*, 6> kTrainingFiles = {"training_args.bin", "optimizer.bin",
+                                                       "optimizer.pt",      "scheduler.bin",
+                                                       "scheduler.pt",      "rng_state.pth"};
 
 [[noreturn]] void refuse_folder(const std::string& folder, const std::string& why) {
   base::refuse("model", folder, why);
@@ -27,49 +34,26 @@ bool is_folder(base::FileSystem& files, const std::string& path) {
   return files.path_status(path, status) >= 0 && status.kind == FileStatus::Kind::directory;
 }
 
-// The first name with this beginning and ending; empty when there is none.
+// The first name with this beginning and ending; empty when there is none. Files of a training do
+// not count.
 std::string name_like(const std::vector<std::string>& names, std::string_view beginning,
                       std::string_view ending) {
   const auto found = std::ranges::find_if(names, [&](const std::string& name) {
     return name.size() >= beginning.size() + ending.size() && name.starts_with(beginning) &&
-           name.ends_with(ending);
+           name.ends_with(ending) &&
+           std::ranges::find(kTrainingFiles, name) == kTrainingFiles.end();
   });
   return found == names.end() ? "" : *found;
 }
 
-// Tied tensors share memory in a pickle, which safetensors does not hold: hence the copies.
-std::string pickle_way_out(const std::string& folder, const std::string& pickle) {
-  return "its weights are only in " + pickle +
-         ", a Python pickle, which can run code and is not read; convert them once: python3 -c "
-         "\"import torch, safetensors.torch as s; s.save_file({k: v.clone().contiguous() for k, v "
-         "in torch.load('" +
-         folder + "/" + pickle + "', weights_only=True).items()}, '" + folder + "/" + kTensorFile +
-         "')\"";
-}
-
-std::string transformers_way_out(const std::string& folder) {
-  return "convert them once: python3 -c \"from transformers import AutoModelForPreTraining as M; "
-         "M.from_pretrained('" +
-         folder + "').save_pretrained('" + folder + "')\"";
-}
-
 // What else the weights are in; empty when nothing is recognised.
 std::string other_weights(const std::string& folder, const std::vector<std::string>& names) {
-  if (std::ranges::find(names, kPickle) != names.end()) return pickle_way_out(folder, kPickle);
-  if (!name_like(names, kPickle, ".index.json").empty()) {
-    return "its weights are only in shards of pytorch_model.bin, Python pickles, which can run "
-           "code "
-           "and are not read; " +
-           transformers_way_out(folder);
-  }
   if (const std::string gguf = name_like(names, "", ".gguf"); !gguf.empty()) {
-    return "its weights are in " + gguf +
-           ", a GGUF file, which is not read; take the folder with config.json and "
-           "model.safetensors that it was made from";
+    return "its weights are in " + gguf + "; name that file, " + folder + "/" + gguf;
   }
   if (const std::string meta = name_like(names, "consolidated.", ".pth"); !meta.empty()) {
     return "its weights are in " + meta +
-           ", which is Meta's own format and a pickle; take the same model as a Hugging Face "
+           ", which is Meta's own format; take the same model as a Hugging Face "
            "folder, with config.json and model.safetensors";
   }
   for (const char* other : {"tf_model.h5", "flax_model.msgpack", "model.ckpt.index"}) {
@@ -85,9 +69,14 @@ std::string other_weights(const std::string& folder, const std::vector<std::stri
            ", an ONNX graph, which is not read; take the folder with model.safetensors that it was "
            "exported from";
   }
-  for (const char* ending : {".bin", ".pt", ".pth", ".ckpt"}) {
-    const std::string pickle = name_like(names, "", ending);
-    if (!pickle.empty()) return pickle_way_out(folder, pickle);
+  for (const char* ending : {".bin", ".pt", ".pth"}) {
+    const std::string checkpoint = name_like(names, "", ending);
+    if (checkpoint.empty()) continue;
+    return "its weights are in " + checkpoint + "; name that file, " + folder + "/" + checkpoint +
+           ", or call it " + kWeightFiles[2];
+  }
+  if (const std::string checkpoint = name_like(names, "", ".ckpt"); !checkpoint.empty()) {
+    return "its weights are in " + checkpoint + "; if PyTorch wrote it, call it " + kWeightFiles[2];
   }
   const std::string renamed = name_like(names, "", ".safetensors");
   if (!renamed.empty() && renamed != kTensorFile)
@@ -139,7 +128,7 @@ std::string model_below(base::FileSystem& files, const std::string& folder,
   } else if (names.empty()) {
     why += ", it is empty";
   } else {
-    why += "; a model is a folder with a config.json and a model.safetensors";
+    why += "; a model is a folder with a config.json and a model.safetensors or pytorch_model.bin";
   }
   refuse_folder(folder, why);
 }
@@ -149,38 +138,52 @@ std::string model_below(base::FileSystem& files, const std::string& folder,
       other_weights(base::directory_of(path), {path.substr(path.rfind('/') + 1)});
   refuse_folder(path,
                 "is not a folder; a model is a folder with a config.json and its weights in "
-                "model.safetensors" +
+                "model.safetensors or pytorch_model.bin, a .gguf file, or a .bin or .pt file with "
+                "a config.json beside it" +
                     (other.empty() ? "" : "; " + other));
+}
+
+void check_adapter(base::FileSystem& files, const std::string& folder) {
+  if (!base::exists(files, folder + "/" + kAdapterConfig)) return;
+  refuse_folder(folder, "holds " + adapter_text(files, folder) +
+                            " beside the model, which is not applied; " + kMergeAdapter + folder +
+                            "').merge_and_unload().save_pretrained('" + folder +
+                            "-merged')\", or remove " + kAdapterConfig);
+}
+
+// A checkpoint by its own name.
+ModelFiles files_of_checkpoint(base::FileSystem& files, const std::string& path) {
+  const std::string folder = base::directory_of(path);
+  if (!base::exists(files, folder + "/" + kConfigFile)) {
+    refuse_folder(path, std::string("has no ") + kConfigFile +
+                            " beside it, which says what model its tensors are");
+  }
+  check_adapter(files, folder);
+  return {folder, path};
 }
 
 }  // namespace
 
-void check_model_folder(base::FileSystem& files, const std::string& folder) {
-  if (!base::exists(files, folder)) refuse_folder(folder, "there is no such folder");
-  if (!is_folder(files, folder)) refuse_file(folder);
-  const auto has = [&](const char* name) { return base::exists(files, folder + "/" + name); };
-  if (!has(kConfigFile)) {
-    refuse_without_config(files, folder, base::list_directory(files, folder));
+ModelFiles find_model_files(base::FileSystem& files, const std::string& place) {
+  if (!base::exists(files, place)) refuse_folder(place, "there is no such file or folder");
+  if (!is_folder(files, place)) {
+    if (io::is_gguf_path(place)) return {place, place};
+    if (!io::is_checkpoint_path(place)) refuse_file(place);
+    return files_of_checkpoint(files, place);
   }
-  if (!has(kTensorFile) && !has(kIndexFile)) {
-    const std::string other = other_weights(folder, base::list_directory(files, folder));
-    refuse_folder(folder, other.empty() ? std::string("has a config.json and no weights: ") +
-                                              kTensorFile + " is missing"
-                                        : other);
+  if (!base::exists(files, place + "/" + kConfigFile)) {
+    refuse_without_config(files, place, base::list_directory(files, place));
   }
-  if (has(kAdapterConfig)) {
-    refuse_folder(folder, "holds " + adapter_text(files, folder) +
-                              " beside the model, which is not applied; " + kMergeAdapter + folder +
-                              "').merge_and_unload().save_pretrained('" + folder +
-                              "-merged')\", or remove " + kAdapterConfig);
+  const auto weights = std::ranges::find_if(
+      kWeightFiles, [&](const char* name) { return base::exists(files, place + "/" + name); });
+  if (weights == kWeightFiles.end()) {
+    const std::string other = other_weights(place, base::list_directory(files, place));
+    refuse_folder(place, other.empty() ? std::string("has a config.json and no weights: ") +
+                                             kTensorFile + " is missing"
+                                       : other);
   }
-}
-
-io::Safetensors open_weights(base::FileSystem& files, const std::string& folder) {
-  const std::string index = folder + "/" + kIndexFile;
-  const std::string whole = folder + "/" + kTensorFile;
-  const bool sharded = base::exists(files, index) && !base::exists(files, whole);
-  return io::open_safetensors(files, sharded ? index : whole);
+  check_adapter(files, place);
+  return {place, place + "/" + *weights};
 }
 
 }  // namespace headlight::models

@@ -12,11 +12,16 @@ inline constexpr const char* kConfigFile = "config.json";
 inline constexpr const char* kGenerationFile = "generation_config.json";
 inline constexpr const char* kTensorFile = "model.safetensors";
 
-// Throws Error(bad_input) with the way out unless `folder` is a folder with a config.json and
-// weights that are read, and no adapter beside them that would change the numbers.
-void check_model_folder(base::FileSystem& files, const std::string& folder);
+// Where a model's configuration and weights are.
+struct ModelFiles {
+  std::string folder;   // of config.json; a GGUF file is its own
+  std::string weights;  // what io::open_tensors() opens
+};
 
-// model.safetensors, or else the shards that model.safetensors.index.json names.
-io::Safetensors open_weights(base::FileSystem& files, const std::string& folder);
+// `place` is a folder, a GGUF file, or a PyTorch checkpoint with its config.json beside it. Of the
+// weights in a folder the first counts of model.safetensors, its shards, pytorch_model.bin and its
+// shards. Throws Error(bad_input) with the way out unless there are a config.json and weights that
+// are read, and no adapter beside them that would change the numbers.
+ModelFiles find_model_files(base::FileSystem& files, const std::string& place);
 
 }  // namespace headlight::models

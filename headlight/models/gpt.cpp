@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headlight/models/classes_config.h"
 #include "headlight/models/config_reader.h"
+#include "headlight/models/decoder_model.h"
 #include "headlight/models/parameters.h"
 
 namespace headlight::models {
@@ -26,6 +28,7 @@ std::vector<AttentionHeads> attention_heads(const GptConfig& config) {
 
 GptConfig completed(GptConfig config) {
   if (config.n_inner == 0) config.n_inner = 4 * config.n_embd;
+  if (config.classifier) config.classifier->width = config.n_embd;
   if (!config.heads_left.empty()) {
     config.heads_left =
         checked_heads_left(std::move(config.heads_left), attention_heads(config), Gpt::kType);
@@ -89,9 +92,10 @@ nn::TransformerStack layers_of(const GptConfig& config) {
 Decoder decoder_of(const GptConfig& config) {
   const nn::Embedding words(config.prefix + "wte", config.vocab_size, config.n_embd);
   const nn::ParameterHandle head =
-      config.tied_head ? words.weight()
-                       : std::make_shared<nn::Parameter>(
-                             kHeadName, tensor::Shape{config.vocab_size, config.n_embd});
+      config.tied_head || config.classifier
+          ? words.weight()
+          : std::make_shared<nn::Parameter>(kHeadName,
+                                            tensor::Shape{config.vocab_size, config.n_embd});
   return {.embedding = nn::SequenceEmbedding(words, {.max_length = config.block_size,
                                                      .learned_positions = config.prefix + "wpe",
                                                      .dropout = config.dropout,
@@ -120,7 +124,8 @@ ModelPlan plan_of(const GptConfig& given) {
 }
 
 // Folders have names with the prefix or without.
-ModelPlan read_gpt(const io::Json& json, const std::string& path, const io::Safetensors& tensors) {
+ModelPlan read_gpt(const io::Json& json, const std::string& path,
+                   const io::StoredTensors& tensors) {
   GptConfig config = Gpt::read_config(json, path);
   if (!any_starts_with(tensors, config.prefix)) config.prefix.clear();
   return plan_of(config);
@@ -134,20 +139,23 @@ ModelPlan fresh_gpt(const ModelRequest& request) {
                            .n_embd = request.n_embd,
                            .n_inner = request.d_ff,
                            .dropout = request.dropout,
-                           .bias = request.bias,
-                           .activation = request.activation,
-                           .tied_head = request.tie_embeddings,
+                           .bias = *request.bias,
+                           .activation = *request.activation,
+                           .tied_head = *request.tie_embeddings,
                            .special_ids = request.special_ids});
 }
 
 }  // namespace
 
-Gpt::Gpt(const GptConfig& config) : config_(completed(config)), decoder_(decoder_of(config_)) {}
+Gpt::Gpt(const GptConfig& config) : config_(completed(config)), decoder_(decoder_of(config_)) {
+  if (config_.classifier) classifier_.emplace(*config_.classifier);
+}
 
 int64_t parameter_count(const GptConfig& given) {
   const GptConfig config = completed(given);
   const int64_t width = config.n_embd;
-  const int64_t tables = (config.tied_head ? 1 : 2) * config.vocab_size + config.block_size;
+  const bool one_table = config.tied_head || config.classifier;
+  const int64_t tables = (one_table ? 1 : 2) * config.vocab_size + config.block_size;
   const int64_t norm = config.bias ? 2 * width : width;
   int64_t layers = 0;
   for (int64_t layer = 0; layer < config.n_layer; ++layer) {
@@ -155,12 +163,14 @@ int64_t parameter_count(const GptConfig& given) {
     const int64_t biases = config.bias ? 3 * merged + 2 * width + config.n_inner : 0;
     layers += 2 * norm + 4 * width * merged + 2 * width * config.n_inner + biases;
   }
-  return tables * width + layers + norm;
+  return tables * width + layers + norm +
+         (config.classifier ? parameter_count(*config.classifier) : 0);
 }
 
 nn::Parameters Gpt::parameters() const {
-  return distinct_parameters({decoder_.embedding.parameters(), decoder_.layers.parameters(),
-                              decoder_.output.parameters()});
+  return distinct_parameters(
+      {decoder_.embedding.parameters(), decoder_.layers.parameters(),
+       classifier_ ? classifier_->parameters() : decoder_.output.parameters()});
 }
 
 // Others' GPTs have biases everywhere: without them a folder says so and holds zeros.
@@ -181,7 +191,7 @@ nn::StateDict Gpt::state() const {
 }
 
 std::vector<Model::TiedCopy> Gpt::tied_copies() const {
-  if (!config_.tied_head) return {};
+  if (!config_.tied_head || classifier_) return {};
   return {{.name = kHeadName, .original = config_.prefix + "wte.weight"}};
 }
 
@@ -200,7 +210,7 @@ std::vector<nn::MultiHeadAttention*> Gpt::attentions() { return decoder_.layers.
 
 Parts Gpt::parts() const {
   return {.decoder = &decoder_.layers,
-          .output = &decoder_.output,
+          .output = classifier_ ? nullptr : &decoder_.output,
           .decoder_table = decoder_.embedding.parameters().front().get()};
 }
 
@@ -227,15 +237,18 @@ Value Gpt::forward(Context& context, const Batch& batch) const {
 }
 
 Value Gpt::logits(Context& context, const Value& output) const {
+  if (classifier_) refuse_words(kType);
   return decoder_.output.logits(context, output);
 }
 
 Value Gpt::loss(Context& context, const Value& output, const Tensor& targets,
                 float label_smoothing) const {
+  if (classifier_) refuse_words(kType);
   return decoder_.output.loss(context, output, targets, label_smoothing);
 }
 
 Decoding Gpt::start(Context& /*context*/, const Batch& source) const {
+  if (classifier_) refuse_words(kType);
   refuse_source(source);
   return Decoding(decoder_);
 }
@@ -261,6 +274,7 @@ GptConfig Gpt::read_config(const io::Json& json, const std::string& path) {
   config.special_ids = reader.special_ids(config.vocab_size, OutsideIds::none);
   reader.check_heads("n_head", config.n_head, config.n_embd);
   config.heads_left = read_heads_left(json, path, attention_heads(config));
+  config.classifier = last_row_classifier(json, path, config.special_ids);
   reader.require("scale_attn_weights", true);
   reader.require("scale_attn_by_inverse_layer_idx", false);
   reader.require("add_cross_attention", false);
@@ -287,6 +301,7 @@ io::Json Gpt::config() const {
                              {"attn_pdrop", short_number(config_.dropout)},
                              {"layer_norm_epsilon", short_number(config_.layer_norm_epsilon)},
                              {"tie_word_embeddings", config_.tied_head}};
+  if (classifier_) write_classes(config, classifier_->classes());
   if (!config_.bias) config.emplace_back("headlight_bias", false);
   write_heads_left(config, config_.heads_left, attention_heads(config_));
   write_special_ids(config, config_.special_ids);
@@ -297,7 +312,12 @@ Architecture gpt2_architecture() {
   return {.model_type = Gpt::kType,
           .capabilities = Gpt::kCapabilities,
           .read = read_gpt,
-          .fresh = fresh_gpt};
+          .fresh = fresh_gpt,
+          .choices = {.bias = by_default(true),
+                      .tie_embeddings = by_default(true),
+                      .pre_norm = always(true),
+                      .learned_positions = always(true),
+                      .activation = by_default(nn::Activation::gelu_tanh)}};
 }
 
 }  // namespace headlight::models

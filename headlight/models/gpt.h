@@ -2,6 +2,7 @@
 #pragma once
 
 #include "headlight/models/architecture.h"
+#include "headlight/models/classifier.h"
 
 namespace headlight::models {
 
@@ -19,6 +20,7 @@ struct GptConfig {
   float layer_norm_epsilon = 1e-5F;
   SpecialIds special_ids = {};
   HeadsLeft heads_left = {};
+  std::optional<ClassifierDesign> classifier = {};  // in place of the output layer
   // Of all names but the head's. Hugging Face writes "transformer."; folders without are read too.
   std::string prefix = "transformer.";
 };
@@ -33,9 +35,11 @@ class Gpt : public Model {
   static GptConfig read_config(const io::Json& json, const std::string& path);
 
   static constexpr std::string_view kType = "gpt2";
-  static constexpr Capabilities kCapabilities = {.continues_prompt = true};
+  static constexpr Capabilities kCapabilities = {.continues_prompt = true, .classifies = true};
   std::string_view type() const override { return kType; }
-  Capabilities capabilities() const override { return kCapabilities; }
+  Capabilities capabilities() const override {
+    return {.continues_prompt = has_logits(), .classifies = !has_logits()};
+  }
   io::Json config() const override;
   int64_t vocab_size() const override { return config_.vocab_size; }
   int64_t hidden_width() const override { return config_.n_embd; }
@@ -53,16 +57,19 @@ class Gpt : public Model {
 
   using Model::loss;
   Value forward(Context& context, const Batch& batch) const override;
+  bool has_logits() const override { return !classifier_; }
   Value logits(Context& context, const Value& output) const override;
   Value loss(Context& context, const Value& output, const Tensor& targets,
              float label_smoothing) const override;
   Decoding start(Context& context, const Batch& source = {}) const override;
+  const Classifier* classifier() const override { return classifier_ ? &*classifier_ : nullptr; }
 
  private:
   bool ignores(const std::string& name, const nn::StoredTensor& tensor) const override;
 
   GptConfig config_;
   Decoder decoder_;
+  std::optional<Classifier> classifier_;
 };
 
 Architecture gpt2_architecture();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headlight/models/classifier.h"
 #include "headlight/models/registry.h"
 
 namespace headlight::models {
@@ -100,6 +101,32 @@ Tensor Model::sentence_vectors(Context& /*context*/, const Value& /*output*/,
   base::refuse(type(), "sentence vectors",
                "the model gives none; that takes " +
                    known_architectures().types_that({&Capabilities::embeds}));
+}
+
+Value Model::class_logits(Context& context, const Value& output, const Batch& batch) const {
+  if (classifier() == nullptr) {
+    base::refuse(type(), "classes",
+                 "the model has no head that classifies; folders with one are made by "
+                 "…ForSequenceClassification");
+  }
+  return classifier()->logits(context, output, batch);
+}
+
+Value Model::class_loss(Context& context, const Value& output, const Batch& batch,
+                        const Tensor& labels) const {
+  const Value logits = class_logits(context, output, batch);
+  if (classifier()->classes().problem != ClassProblem::single_label) {
+    base::refuse(type(), "loss", "only that of single_label_classification is computed");
+  }
+  return autograd::cross_entropy(context, logits, labels);
+}
+
+void Model::run_head(Context& context, const Value& output, const Batch& batch) const {
+  if (has_logits()) {
+    logits(context, output);
+  } else if (classifier() != nullptr) {
+    class_logits(context, output, batch);
+  }
 }
 
 }  // namespace headlight::models

@@ -43,10 +43,13 @@ struct Capabilities {
   bool translates = false;        // reads source_ids, which it needs, and writes ids for them
   bool fills_masks = false;       // logits() say what stands where a word is hidden
   bool embeds = false;            // sentence_vectors()
+  bool classifies = false;        // class_logits()
 };
 
 // How the hidden states of a sequence become one vector: their mean, or the first one, [CLS].
 enum class Pooling { mean, first };
+
+class Classifier;
 
 // What a model is made of, for those who look inside. Pointers are the model's; absent parts are
 // null.
@@ -102,6 +105,8 @@ class Model {
   // and where models of this type cannot lose any.
   virtual std::unique_ptr<Model> with_heads(const HeadsLeft& left) const;
 
+  // Whether it reads which text an id belongs to, Batch::segments.
+  virtual bool reads_segments() const { return false; }
   // The last layer's hidden states (B, T, C), the input of logits() and loss().
   virtual Value forward(Context& context, const Batch& batch) const = 0;
   // Whether it predicts ids at all; without, logits() and loss() throw Error(bad_input).
@@ -127,6 +132,20 @@ class Model {
   // lens as the batch had them. Throws Error(bad_input) unless the model embeds.
   virtual Tensor sentence_vectors(Context& context, const Value& output, const Tensor& lens = {},
                                   Pooling pooling = Pooling::mean) const;
+
+  // The head of a model that classifies; null: it does not.
+  virtual const Classifier* classifier() const { return nullptr; }
+  // A number for each label of each sequence, (B, labels), from what forward() gave for this batch.
+  // Throws Error(bad_input) unless the model classifies.
+  Value class_logits(Context& context, const Value& output, const Batch& batch) const;
+  // The mean loss of labels, one number: their cross-entropy where one is right for each sequence,
+  // i64 (B,); -1 does not count. Throws Error(bad_input) also where several may be right and where
+  // labels are numbers.
+  Value class_loss(Context& context, const Value& output, const Batch& batch,
+                   const Tensor& labels) const;
+  // What the model has on top, for those who look at a whole run: logits(), class_logits() or
+  // nothing.
+  void run_head(Context& context, const Value& output, const Batch& batch) const;
 
  private:
   // Whether a tensor of a file is neither parameter nor copy and may be there all the same.

@@ -27,4 +27,12 @@ inline int64_t kept_of_layer(int64_t width, int64_t merged, int64_t hidden) {
   return 4 * width + 4 * merged + 2 * hidden;
 }
 
+// Numbers in the parameters of a layer, known before it is made; a table of position biases that
+// comes from outside is not among them.
+int64_t parameter_count(const nn::TransformerBlockOptions& layer);
+int64_t parameter_count(const nn::NormOptions& norm);
+
+// What a layer keeps for each token, by kept_of_layer.
+int64_t kept_of_layer(const nn::TransformerBlockOptions& layer);
+
 }  // namespace headlight::models

@@ -2,11 +2,20 @@
 #include "headlight/models/registry.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "headlight/models/bert.h"
+#include "headlight/models/bert_kin.h"
 #include "headlight/models/gpt.h"
+#include "headlight/models/gpt_neo.h"
+#include "headlight/models/gpt_neox.h"
+#include "headlight/models/llama.h"
+#include "headlight/models/marian.h"
+#include "headlight/models/modernbert.h"
+#include "headlight/models/opt.h"
 #include "headlight/models/seq2seq.h"
+#include "headlight/models/t5.h"
 
 namespace headlight::models {
 namespace {
@@ -37,6 +46,11 @@ void check_sizes(std::string_view model_type, const ModelRequest& request) {
     base::refuse(model_type, "n_embd",
                  std::to_string(request.n_embd) + " is not a multiple of n_head " +
                      std::to_string(request.n_head));
+  }
+  if (request.n_kv_head > 0 && request.n_head % request.n_kv_head != 0) {
+    base::refuse(model_type, "n_kv_head",
+                 std::to_string(request.n_head) + " heads cannot share " +
+                     std::to_string(request.n_kv_head) + " key and value heads evenly");
   }
 }
 
@@ -71,7 +85,10 @@ ModelPlan Registry::plan(std::string_view model_type, const ModelRequest& reques
   const Architecture* architecture = find(model_type);
   if (architecture != nullptr && architecture->fresh != nullptr) {
     check_sizes(model_type, request);
-    return architecture->fresh(request);
+    if (const auto fault = fault_of(request, architecture->choices, model_type)) {
+      base::refuse(model_type, fault->key, fault->why);
+    }
+    return architecture->fresh(completed(request, architecture->choices));
   }
   std::vector<std::string_view> fresh;
   for (const Architecture& one : architectures_) {
@@ -83,8 +100,18 @@ ModelPlan Registry::plan(std::string_view model_type, const ModelRequest& reques
 }
 
 const Registry& known_architectures() {
-  static const Registry registry(
-      {gpt2_architecture(), bert_architecture(), seq2seq_architecture()});
+  static const Registry registry([] {
+    std::vector<Architecture> all = {gpt2_architecture(), bert_architecture(),
+                                     seq2seq_architecture()};
+    std::ranges::move(llama_architectures(), std::back_inserter(all));
+    for (const Architecture& one :
+         {gpt_neox_architecture(), gpt_neo_architecture(), opt_architecture(),
+          roberta_architecture(), distilbert_architecture(), albert_architecture(),
+          modernbert_architecture(), marian_architecture(), t5_architecture()}) {
+      all.push_back(one);
+    }
+    return all;
+  }());
   return registry;
 }
 

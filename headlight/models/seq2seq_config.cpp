@@ -79,7 +79,7 @@ ModelPlan plan_of(const Seq2SeqConfig& config) {
 }
 
 ModelPlan read_seq2seq(const io::Json& json, const std::string& path,
-                       const io::Safetensors& tensors) {
+                       const io::StoredTensors& tensors) {
   Seq2SeqConfig config = Seq2Seq::read_config(json, path);
   config.shared_embeddings = tensors.find("shared.weight") != nullptr;
   config.head_bias = tensors.find("lm_head.bias") != nullptr;
@@ -88,7 +88,7 @@ ModelPlan read_seq2seq(const io::Json& json, const std::string& path,
 
 ModelPlan fresh_seq2seq(const ModelRequest& request) {
   const auto layers = [&request](int64_t own) { return own > 0 ? own : request.n_layer; };
-  const int64_t hidden = request.d_ff > 0 ? request.d_ff : 4 * request.n_embd;
+  const int64_t hidden = plain_hidden(request);
   return plan_of(Seq2SeqConfig{.vocab_size = request.vocab_size,
                                .decoder_vocab_size = request.vocab_size,
                                .d_model = request.n_embd,
@@ -99,11 +99,11 @@ ModelPlan fresh_seq2seq(const ModelRequest& request) {
                                .encoder_ffn_dim = hidden,
                                .decoder_ffn_dim = hidden,
                                .max_position_embeddings = request.block_size,
-                               .activation = request.activation,
-                               .normalize_before = request.pre_norm,
-                               .final_layer_norm = request.pre_norm,
-                               .tied_head = request.tie_embeddings,
-                               .learned_positions = request.learned_positions,
+                               .activation = *request.activation,
+                               .normalize_before = *request.pre_norm,
+                               .final_layer_norm = *request.pre_norm,
+                               .tied_head = *request.tie_embeddings,
+                               .learned_positions = *request.learned_positions,
                                .dropout = request.dropout,
                                .special_ids = request.special_ids});
 }
@@ -187,7 +187,13 @@ Architecture seq2seq_architecture() {
   return {.model_type = Seq2Seq::kType,
           .capabilities = Seq2Seq::kCapabilities,
           .read = read_seq2seq,
-          .fresh = fresh_seq2seq};
+          .fresh = fresh_seq2seq,
+          .choices = {.bias = always(true),
+                      .tie_embeddings = by_default(true),
+                      .pre_norm = by_default(true),
+                      .learned_positions = by_default(false),
+                      .activation = by_default(nn::Activation::relu),
+                      .two_stacks = true}};
 }
 
 }  // namespace headlight::models

@@ -179,20 +179,35 @@ std::vector<std::string> TrainingLines::start(const recipes::TrainStart& event,
                 event.train_tokens > 0 ? count("command.train.tokens", event.train_tokens)
                                        : text("command.train.made_up", {}),
                 text("command.train.about", {{"time", time_text(event.estimated_seconds)}})});
-  std::string memory = event.memory;
-  if (const size_t point = memory.find('.'); point != std::string::npos) {
-    memory.replace(point, 1, catalogue_.text("language.decimal"));
-  }
   const std::vector<std::string> more = in_lines(
       {event.step > 0 ? text("command.train.after", {{"step", std::to_string(event.step)}}) : "",
        text("command.train.steps", {{"count", std::to_string(event.steps)}}),
        event.epochs > 0
            ? text("command.train.epochs", {{"count", catalogue_.number(event.epochs, 1)}})
            : "",
-       text("command.train.memory", {{"size", memory}}),
+       text("command.train.memory", {{"size", decimal(event.memory)}}),
        text("command.train.folder", {{"folder", visible(folder)}})});
   lines.insert(lines.end(), more.begin(), more.end());
   return lines;
+}
+
+std::vector<std::string> TrainingLines::ranks(const recipes::TrainStart& event,
+                                              const std::string& alone) const {
+  std::vector<std::string> lines =
+      in_lines({text("command.train.ranks", {{"count", std::to_string(event.ranks)}}),
+                text("command.train.shards", {{"count", std::to_string(event.shards)}}),
+                event.memory_saved.empty()
+                    ? ""
+                    : text("command.train.memory_saved", {{"size", decimal(event.memory_saved)}})});
+  for (const std::string& line : with_command(text("command.train.alone", {}), alone))
+    lines.push_back(line);
+  return lines;
+}
+
+std::string TrainingLines::decimal(std::string size) const {
+  if (const size_t point = size.find('.'); point != std::string::npos)
+    size.replace(point, 1, catalogue_.text("language.decimal"));
+  return size;
 }
 
 std::string TrainingLines::step(const recipes::TrainStep& event,

@@ -41,6 +41,8 @@ class TrainingLines {
 
   // What will be trained: two lines, more where the width is small.
   std::vector<std::string> start(const recipes::TrainStart& event, const std::string& folder) const;
+  // Of several ranks: how the work is shared, and the command that gives the same bytes alone.
+  std::vector<std::string> ranks(const recipes::TrainStart& event, const std::string& alone) const;
   // How it goes: the bar gives way first, then the sparkline of `losses`, then the rate.
   std::string step(const recipes::TrainStep& event, const std::vector<double>& losses) const;
   // One line, and a second one with what the model writes now.
@@ -61,6 +63,7 @@ class TrainingLines {
     return catalogue_.text(key, values);
   }
   std::string loss_text(std::string_view key, double loss) const;
+  std::string decimal(std::string size) const;  // "1,5 GB"
   std::vector<std::string> in_lines(const std::vector<std::string>& parts) const;
   std::vector<std::string> with_command(const std::string& sentence,
                                         const std::string& command) const;

@@ -25,6 +25,7 @@
 #include "headlight/narrate/lessons/exercises.h"
 #include "headlight/narrate/lessons/lesson.h"
 #include "headlight/narrate/lessons/lesson_page.h"
+#include "headlight/narrate/model_facts.h"
 #include "headlight/narrate/page.h"
 #include "headlight/narrate/page_document.h"
 #include "headlight/narrate/report/heads_reports.h"

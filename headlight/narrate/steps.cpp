@@ -79,7 +79,8 @@ std::optional<Step> step_in_layer(const Trace& trace, const std::string& layer,
 std::optional<Step> step_of_name(const Trace& trace, std::string_view name) {
   const std::vector<std::string_view> parts = name_parts(name);
   const std::string_view side = parts.front();
-  if (side == "logits" || side == "probabilities" || side == "prediction") return Step::prediction;
+  constexpr std::string_view kHeads[] = {"logits", "probabilities", "prediction", "classifier"};
+  if (std::ranges::find(kHeads, side) != std::end(kHeads)) return Step::prediction;
   if ((side != "encoder" && side != "decoder") || parts.size() < 2) return std::nullopt;
   const std::string_view part = parts[1];
   if (part == "ids" || part == "segment_ids") return Step::encoding;

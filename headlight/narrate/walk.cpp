@@ -17,11 +17,15 @@ constexpr size_t kMostWords = 24;
 
 bool is_encoder(const explain::Trace& trace) { return trace.find("decoder.output") == nullptr; }
 
+bool classifies(const explain::Trace& trace) { return trace.find("classifier.logits") != nullptr; }
+
 // An encoder alone predicts and learns otherwise than a decoder: "step.prediction.encoder.text".
+// What classifies predicts no words: "step.prediction.classes.text".
 ShownStep titled(const Walk& walk, Step step) {
   const std::string key = "step." + std::string(name_of(step));
-  const bool own = is_encoder(walk.trace) && walk.catalogue.has(key + ".encoder.text");
-  const std::string words = own ? key + ".encoder" : key;
+  std::string words = key;
+  if (is_encoder(walk.trace) && walk.catalogue.has(key + ".encoder.text")) words = key + ".encoder";
+  if (classifies(walk.trace) && walk.catalogue.has(key + ".classes.text")) words = key + ".classes";
   return {.number = number_of(step),
           .title = walk.catalogue.text(key + ".title"),
           .paragraphs = {walk.catalogue.text(words + ".text"),
@@ -116,8 +120,23 @@ void add_prediction(const Walk& walk, ShownStep& step) {
   }
 }
 
+// What the model says of the text, the likeliest label first.
+void add_classes(const Walk& walk, ShownStep& step) {
+  const std::optional<models::Classes>& classes = walk.trace.input().classes;
+  if (!classes) return;
+  const bool is_number = classes->problem == models::ClassProblem::regression;
+  ShownTable table{{{walk.catalogue.text("label.label"),
+                     walk.catalogue.text(is_number ? "label.value" : "label.probability")}}};
+  const Tensor logits = walk.trace.values("classifier.logits");
+  for (const models::LabelScore& one :
+       models::label_scores(*classes, logits.data<float>(), kMostWords)) {
+    table.lines.push_back({one.label, walk.catalogue.number(one.score, 4)});
+  }
+  step.tables.push_back(std::move(table));
+}
+
 void add_loss(const Walk& walk, ShownStep& step) {
-  if (is_encoder(walk.trace)) return make_absent(walk, step);
+  if (is_encoder(walk.trace) || classifies(walk.trace)) return make_absent(walk, step);
   if (!walk.loss) {
     step.afterwards.push_back(walk.catalogue.text("message.no_target"));
     return;
@@ -183,7 +202,7 @@ ShownStep walk_step(const Walk& walk, Step step) {
       add_ids(walk, shown);
       return shown;
     case Step::prediction:
-      add_prediction(walk, shown);
+      classifies(walk.trace) ? add_classes(walk, shown) : add_prediction(walk, shown);
       break;
     case Step::learning:
       add_loss(walk, shown);

@@ -41,6 +41,7 @@ Value MultiHeadAttention::forward(Context& context, const Value& x, KvCache& cac
 void MultiHeadAttention::remember(Context& context, const Value& key, const Value& value,
                                   KvCache& cache, const Tensor& lens) const {
   if (heads_.count() == 0) return;
+  if (options_.names.interleaved) refuse_cached(options_.place, "is of self-attention alone");
   Projected projected;
   project_key_value(context, key, value, projected);
   name_projected(context, projected);

@@ -31,6 +31,7 @@ class FeedForward {
   explicit FeedForward(const FeedForwardOptions& options);
   Parameters parameters() const;
   const FeedForwardOptions& options() const noexcept { return options_; }
+  void set_place(std::string place) { options_.place = std::move(place); }
   const Linear* gate() const noexcept { return gate_ ? &*gate_ : nullptr; }  // null: plain
   const Linear& first() const noexcept { return first_; }
   const Linear& second() const noexcept { return second_; }

@@ -27,6 +27,25 @@ Linear::Part new_part(const std::string& name, const LinearOptions& options) {
   return part;
 }
 
+Parameter::OtherForm packed_form(const kernels::PackedMatrix& matrix, const Shape& shape,
+                                 bool out_in) {
+  return {.numbers =
+              [=] {
+                Tensor plain = Tensor::uninitialized(DType::f32, shape);
+                matrix.unpack(plain.mutable_data<float>(), out_in ? 1 : shape[1],
+                              out_in ? shape[1] : 1);
+                return plain;
+              },
+          .copy_row =
+              [=](int64_t row, float* to) {
+                if (out_in) {
+                  matrix.unpack_column(row, to);
+                } else {
+                  matrix.unpack_row(row, to);
+                }
+              }};
+}
+
 // Positions [begin, begin + count) of an axis; the Value itself when that is all of it.
 Value range(const Value& value, int axis, int64_t begin, int64_t count) {
   if (count == value.size(axis)) return value;
@@ -66,26 +85,48 @@ Value Linear::bias() const {
   return range(part_.bias->value(), 0, part_.bias_begin, part_.outputs);
 }
 
-kernels::PackedMatrix Linear::packed(const Context& context, const Tensor& weight) const {
+bool Linear::is_whole() const {
+  const int axis = part_.layout == WeightLayout::out_in ? 0 : 1;
+  return part_.weight_begin == 0 && part_.outputs == part_.weight->shape()[axis];
+}
+
+kernels::PackedMatrix Linear::packed(const Context& context) const {
   const std::lock_guard lock(packed_->mutex);
-  if (!packed_->matrix.defined() || packed_->version != part_.weight->version()) {
-    packed_->matrix = {context.execution(), autograd::forward_operand(weight, part_.layout)};
-    packed_->version = part_.weight->version();
+  kernels::PackedMatrix& matrix = packed_->matrix;
+  if (matrix.defined() && packed_->version == part_.weight->version()) return matrix;
+  const bool out_in = part_.layout == WeightLayout::out_in;
+  if (is_whole()) {
+    part_.weight->change_form([&](const Tensor& numbers, const Parameter::Release& release) {
+      const size_t row_bytes = static_cast<size_t>(inputs()) * sizeof(float);
+      matrix = {context.execution(), autograd::forward_operand(numbers, part_.layout),
+                [&](int64_t outputs) {
+                  if (out_in) release(static_cast<size_t>(outputs) * row_bytes);
+                }};
+      return packed_form(matrix, part_.weight->shape(), out_in);
+    });
+  } else {
+    const Tensor weight =
+        part_.weight->borrowed().slice(out_in ? 0 : 1, part_.weight_begin, part_.outputs);
+    matrix = {context.execution(), autograd::forward_operand(weight, part_.layout)};
   }
-  return packed_->matrix;
+  packed_->version = part_.weight->version();
+  return matrix;
 }
 
 Value Linear::forward(Context& context, const Value& x, std::string_view hidden_place) const {
-  const Value weight = this->weight();
   if (x.rank() == 0 || x.size(-1) != inputs()) {
     throw Error(ErrorKind::bad_input, "linear", part_.weight->name(),
                 "shape " + part_.weight->shape().text() + " takes rows of " +
                     std::to_string(inputs()) + ", the input is " + x.shape().text());
   }
+  if (context.tape == nullptr && context.observer == nullptr) {
+    return autograd::packed_linear(context, x, packed(context), bias(), activation_);
+  }
+  const Value weight = this->weight();
   autograd::LinearOptions options{
       .layout = part_.layout, .activation = activation_, .hidden_place = hidden_place};
   // In training the numbers change at each step, and the product packs what it needs itself.
-  if (context.tape == nullptr) options.packed = packed(context, weight.data());
+  if (context.tape == nullptr) options.packed = packed(context);
   return autograd::linear(context, x, weight, bias(), options);
 }
 

@@ -19,8 +19,9 @@ struct LinearOptions {
   Activation activation = Activation::none;
 };
 
-// Outside training the weight is kept packed for the kernel as well; the packed form is made at the
-// first call and again after the numbers have changed.
+// Outside training the weight is kept packed for the kernel; the packed form is made at the first
+// call and again after the numbers have changed. A whole weight that nobody else has asked for is
+// then kept in that form alone.
 class Linear {
  public:
   // Parameters "<name>.weight" and "<name>.bias". The bias starts at zero.
@@ -55,7 +56,8 @@ class Linear {
   struct Packed;
   Value weight() const;
   Value bias() const;
-  kernels::PackedMatrix packed(const Context& context, const tensor::Tensor& weight) const;
+  bool is_whole() const;
+  kernels::PackedMatrix packed(const Context& context) const;
 
   Part part_;
   Activation activation_;

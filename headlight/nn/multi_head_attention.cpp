@@ -45,9 +45,7 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
                .kv_head_of =
                    heads_.is_even() ? Tensor() : Tensor::of({heads_.count()}, heads_.kv_head_of)};
   }
-  for (const Input input : {kQuery, kKey, kValue}) inputs_.push_back(input_layer(input));
-  key_value_ = Linear::joined(inputs_[kKey], inputs_[kValue]);
-  if (key_value_) query_key_value_ = Linear::joined(inputs_[kQuery], *key_value_);
+  make_input_layers();
   make_output_layer();
   make_input_norms();
   make_position_bias();
@@ -55,6 +53,26 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
     const std::vector<float>& rates = options_.rotation.rates;
     rates_ = Tensor::of({static_cast<int64_t>(rates.size())}, rates);
   }
+}
+
+void MultiHeadAttention::make_input_layers() {
+  for (const Input input : {kQuery, kKey, kValue}) inputs_.push_back(input_layer(input));
+  key_value_ = Linear::joined(inputs_[kKey], inputs_[kValue]);
+  if (key_value_) query_key_value_ = Linear::joined(inputs_[kQuery], *key_value_);
+  if (!options_.names.interleaved) return;
+  key_value_.reset();
+  std::ranges::fill(inputs_, *query_key_value_);
+  for (const Input input : {kQuery, kKey, kValue}) {
+    std::vector<int64_t> pieces;
+    for (int64_t head = 0; head < heads_.count(); ++head) pieces.push_back(3 * head + input);
+    turns_[input] = Tensor::of({heads_.count()}, pieces);
+  }
+}
+
+int64_t MultiHeadAttention::head_begin(size_t projection, int64_t head) const {
+  const int64_t width = projection == kValue ? options_.value_head_dim : options_.head_dim;
+  if (options_.names.interleaved) return (3 * head + static_cast<int64_t>(projection)) * width;
+  return inputs_[projection].part().weight_begin + head * width;
 }
 
 void MultiHeadAttention::make_output_layer() {
@@ -159,12 +177,26 @@ MultiHeadAttention::Projected MultiHeadAttention::project(Context& context, cons
   if (query_key_value_ && same(query, key) && same(key, value)) {
     const Value all = query_key_value_->forward(context, query);
     autograd::observe(context, options_.place, "projected", all);
+    if (options_.names.interleaved) return take_turns(context, all);
     const auto widths = projected_widths();
     const std::vector<Value> parts = autograd::split(all, {widths.begin(), widths.end()});
     std::copy(parts.begin(), parts.end(), projected.begin());
   } else {
+    if (options_.names.interleaved) {
+      refuse_attention(options_.place, "heads that lie in turns are of self-attention alone");
+    }
     projected[kQuery] = inputs_[kQuery].forward(context, query);
     project_key_value(context, key, value, projected);
+  }
+  name_projected(context, projected);
+  return projected;
+}
+
+MultiHeadAttention::Projected MultiHeadAttention::take_turns(Context& context,
+                                                             const Value& all) const {
+  Projected projected;
+  for (const Input input : {kQuery, kKey, kValue}) {
+    projected[input] = autograd::take_heads(context, all, 3 * heads_.count(), turns_[input]);
   }
   name_projected(context, projected);
   return projected;

@@ -17,26 +17,31 @@ using autograd::AttentionOptions;
 // dropout and place are the module's own, setting them is an Error.
 //
 // Besides what autograd::attention shows (query, key, scores, weights, ... (B, H, ...)), an
-// observer may want at "<place>.": projected (B, T, H*D + Hkv*D + Hkv*E; only in self-attention
-// with a fused weight), projected_query, projected_key, projected_value (before the split into
-// heads), query_normed, key_normed, query_rotated, key_rotated (the same after the norms and the
-// rotation, where there are any), concatenated (B, T, H*E) and output. An intervention may change
-// concatenated and output. Without any head there is nothing but output.
+// observer may want at "<place>.": projected (B, T, H*D + Hkv*D + Hkv*E, as the weight has them;
+// only in self-attention with a fused weight), projected_query, projected_key, projected_value
+// (before the split into heads), query_normed, key_normed, query_rotated, key_rotated (the same
+// after the norms and the rotation, where there are any), concatenated (B, T, H*E) and output. An
+// intervention may change concatenated and output. Without any head there is nothing but output.
 class MultiHeadAttention {
  public:
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
 
   // With the defaults filled in.
   const MultiHeadAttentionOptions& options() const noexcept { return options_; }
+  void set_place(std::string place) { options_.place = std::move(place); }
   // Which heads there are. H and Hkv of shapes are heads().count() and heads().kv_count().
   const HeadSet& heads() const noexcept { return heads_; }
   const Parameters& parameters() const noexcept { return parameters_; }
   // Whether the queries, or the keys, are normalised over whole rows: all their heads are
   // projected.
   bool normalizes_whole_rows(bool is_query) const;
-  // The projections of query, key and value, and the one of the merged heads (null: none).
+  // The projections of query, key and value (three times the whole where heads lie in turns), and
+  // the one of the merged heads (null: none).
   const std::vector<Linear>& input_layers() const noexcept { return inputs_; }
   const Linear* output_layer() const noexcept { return output_ ? &*output_ : nullptr; }
+  // Where in the outputs of a projection's whole parameter those of one head begin. `projection` is
+  // 0 of query, 1 of key, 2 of value; `head` counts the heads that are projected.
+  int64_t head_begin(size_t projection, int64_t head) const;
   const Value& gates() const noexcept { return gates_; }
 
   // Gates (H,) or (B, H) for all calls that bring none; a Value that wants a gradient gets it. An
@@ -76,6 +81,8 @@ class MultiHeadAttention {
   std::array<int64_t, 3> projected_widths() const;
   std::pair<int64_t, int64_t> share(const std::array<std::string, 3>& names, Input input) const;
   Linear input_layer(Input input);
+  void make_input_layers();
+  Projected take_turns(Context& context, const Value& all) const;
   ParameterHandle parameter(const std::string& name, const tensor::Shape& shape);
   Projected project(Context& context, const Value& query, const Value& key,
                     const Value& value) const;
@@ -104,6 +111,7 @@ class MultiHeadAttention {
   std::vector<Linear> inputs_;       // query, key, value
   std::optional<Linear> key_value_;  // where they lie side by side
   std::optional<Linear> query_key_value_;
+  std::array<tensor::Tensor, 3> turns_;  // of heads that lie in turns: which pieces are which
   std::optional<Linear> output_;
   std::array<std::optional<Norm>, 2> input_norms_;  // of query and key
   tensor::Tensor rates_;                            // of the rotation; absent: none

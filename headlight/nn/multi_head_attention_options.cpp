@@ -93,6 +93,26 @@ void check_position_bias(const MultiHeadAttentionOptions& options) {
   }
 }
 
+void check_interleaved(const MultiHeadAttentionOptions& options) {
+  const AttentionNames& names = options.names;
+  if (!names.interleaved) return;
+  const auto alike = [](const std::array<std::string, 3>& three) {
+    return three[0] == three[1] && three[1] == three[2];
+  };
+  const bool one_width = options.query_width == options.key_width &&
+                         options.key_width == options.value_width &&
+                         options.head_dim == options.value_head_dim;
+  const bool whole_rows =
+      !options.query_key_norm.each_head && !(names.query_norm.empty() && names.key_norm.empty());
+  if (alike(names.weights) && alike(names.biases) && one_width && !whole_rows &&
+      options.kv_heads == options.heads) {
+    return;
+  }
+  refuse_options(options.place,
+                 "queries, keys and values of heads that lie in turns need one weight, one width "
+                 "and as many key/value heads as heads");
+}
+
 void check_heads_left(const MultiHeadAttentionOptions& options) {
   if (options.heads_left && !options.output_projection) {
     refuse_options(options.place,
@@ -178,6 +198,7 @@ MultiHeadAttentionOptions with_defaults(MultiHeadAttentionOptions options) {
                                       std::to_string(merged));
   }
   check_rotation(options);
+  check_interleaved(options);
   if (options.position_bias.table) options.names.position_bias.clear();
   check_position_bias(options);
   check_heads_left(options);

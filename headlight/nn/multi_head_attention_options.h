@@ -20,6 +20,9 @@ struct AttentionNames {
   std::string output_weight;
   std::string output_bias;
   WeightLayout layout = WeightLayout::out_in;
+  // In the one parameter that all three share lie each head's query, key and value, then the next
+  // head's; of self-attention with as many key/value heads as heads, all of one width.
+  bool interleaved = false;
   std::string query_norm = {};  // stems: "<query_norm>.weight"
   std::string key_norm = {};
   std::string position_bias = {};  // T5's table, whole

@@ -27,6 +27,7 @@ class Norm {
   Norm(const std::string& name, const NormOptions& options);
   Parameters parameters() const;
   const NormOptions& options() const noexcept { return options_; }
+  void set_place(std::string place) { options_.place = std::move(place); }
 
   // x is (..., heads * width).
   Value forward(Context& context, const Value& x) const;

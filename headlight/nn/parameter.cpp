@@ -23,6 +23,11 @@ void draw(Parameter& parameter, uint64_t seed, const Number& number) {
   parameter.assign(std::move(numbers));
 }
 
+[[noreturn]] void refuse_empty(const Parameter& parameter) {
+  throw Error(ErrorKind::bad_input, "parameter", parameter.name(),
+              "has shape " + parameter.shape().text() + " but no numbers: draw or load them first");
+}
+
 }  // namespace
 
 Parameter::Parameter(std::string name, const tensor::Shape& shape)
@@ -34,11 +39,71 @@ Parameter::Parameter(std::string name, Tensor numbers)
 }
 
 const Value& Parameter::value() const {
-  if (!defined()) {
-    throw Error(ErrorKind::bad_input, "parameter", name_,
-                "has shape " + shape_.text() + " but no numbers: draw or load them first");
+  const std::lock_guard lock(mutex_);
+  if (!defined()) refuse_empty(*this);
+  asked_ = true;
+  if (form_) {
+    set_numbers(form_->numbers());
+    form_.reset();
   }
   return frozen_ ? constant_ : value_;
+}
+
+Tensor Parameter::grad() const {
+  const std::lock_guard lock(mutex_);
+  return value_.defined() ? value_.grad() : Tensor();
+}
+
+void Parameter::clear_grad() {
+  const std::lock_guard lock(mutex_);
+  if (value_.defined()) value_.clear_grad();
+}
+
+Tensor Parameter::borrowed() const {
+  const std::lock_guard lock(mutex_);
+  if (!defined()) refuse_empty(*this);
+  return form_ ? form_->numbers() : value_.data();
+}
+
+void Parameter::copy_rows(std::span<const int64_t> rows, float* to) const {
+  const std::lock_guard lock(mutex_);
+  if (!defined()) refuse_empty(*this);
+  const int64_t width = shape_.elements() / shape_[0];
+  for (const int64_t row : rows) {
+    if (form_) {
+      form_->copy_row(row, to);
+    } else {
+      std::copy_n(value_.data().data<float>() + row * width, width, to);
+    }
+    to += width;
+  }
+}
+
+void Parameter::change_form(const std::function<OtherForm(const Tensor&, const Release&)>& make) {
+  const std::lock_guard lock(mutex_);
+  if (!defined()) refuse_empty(*this);
+  if (asked_ || form_) {
+    make(form_ ? form_->numbers() : value_.data(), [](size_t) {});
+    return;
+  }
+  Tensor numbers = value_.data();
+  value_ = {};
+  constant_ = {};
+  const Release release = [&numbers](size_t bytes) {
+    if (numbers.is_sole_owner()) tensor::discard(numbers.mutable_raw(), bytes);
+  };
+  try {
+    form_ = make(numbers, release);
+  } catch (...) {
+    // Whoever makes the form releases nothing before it has all the memory that it needs.
+    set_numbers(std::move(numbers));
+    throw;
+  }
+}
+
+void Parameter::set_numbers(Tensor numbers) const {
+  constant_ = Value::leaf(numbers);
+  value_ = Value::leaf(std::move(numbers), true);
 }
 
 void Parameter::assign(Tensor numbers) {
@@ -47,8 +112,9 @@ void Parameter::assign(Tensor numbers) {
                 std::string("is given ") + name_of(numbers.dtype()) + " " + numbers.shape().text() +
                     ", contiguous float32 " + shape_.text() + " is needed");
   }
-  constant_ = Value::leaf(numbers);
-  value_ = Value::leaf(std::move(numbers), true);
+  const std::lock_guard lock(mutex_);
+  form_.reset();
+  set_numbers(std::move(numbers));
   ++version_;
 }
 
@@ -87,6 +153,18 @@ void draw_normal(const Parameters& parameters, uint64_t seed, float deviation) {
   for (const ParameterHandle& parameter : parameters) {
     if (parameter->defined()) continue;
     draw(*parameter, seed, [deviation](const base::Random& random, uint64_t index) {
+      return deviation * random.normal(index);
+    });
+  }
+}
+
+void draw_truncated_normal(const Parameters& parameters, uint64_t seed, float deviation) {
+  constexpr float kFarthest = 2;
+  constexpr uint64_t kNextTry = uint64_t{1} << 40;
+  for (const ParameterHandle& parameter : parameters) {
+    if (parameter->defined()) continue;
+    draw(*parameter, seed, [deviation](const base::Random& random, uint64_t index) {
+      while (std::abs(random.normal(index)) > kFarthest) index += kNextTry;
       return deviation * random.normal(index);
     });
   }

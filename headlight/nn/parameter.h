@@ -1,7 +1,11 @@
 // Parameter: named numbers that are learned; and how they start.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,12 +25,29 @@ class Parameter {
 
   const std::string& name() const noexcept { return name_; }
   const tensor::Shape& shape() const noexcept { return shape_; }
-  bool defined() const noexcept { return value_.defined(); }
+  bool defined() const noexcept { return version_ > 0; }
   // For operations; without a gradient while it is frozen. Throws Error when there are no numbers
   // yet.
   const Value& value() const;
-  tensor::Tensor grad() const { return value_.grad(); }
-  void clear_grad() { value_.clear_grad(); }
+  tensor::Tensor grad() const;
+  void clear_grad();
+
+  // The numbers for one who reads them and keeps them no longer than that. Throws as value() does.
+  tensor::Tensor borrowed() const;
+  // Copies rows, by their place on the first axis, one after the other. Throws as value() does.
+  void copy_rows(std::span<const int64_t> rows, float* to) const;
+
+  // The numbers in another form, packed for a kernel, from which they are made anew, to the bit.
+  struct OtherForm {
+    std::function<tensor::Tensor()> numbers = {};
+    std::function<void(int64_t row, float* to)> copy_row = {};
+  };
+  // The first of these bytes are not needed any more.
+  using Release = std::function<void(size_t bytes)>;
+  // Has `make` put the numbers in another form, which is kept instead of them. Once value() has
+  // been asked for they stay, and the form is dropped. value(), borrowed() and copy_rows() of other
+  // threads wait for it.
+  void change_form(const std::function<OtherForm(const tensor::Tensor&, const Release&)>& make);
 
   // Takes other numbers of the same shape (float32, contiguous; not copied); the gradient is
   // forgotten.
@@ -42,10 +63,16 @@ class Parameter {
   void set_frozen(bool frozen) noexcept { frozen_ = frozen; }
 
  private:
+  void set_numbers(tensor::Tensor numbers) const;
+
   std::string name_;
   tensor::Shape shape_;
-  Value value_;
-  Value constant_;  // the same numbers, without a gradient
+  mutable std::mutex mutex_;  // of what follows, up to the empty line
+  mutable Value value_;
+  mutable Value constant_;                 // the same numbers, without a gradient
+  mutable bool asked_ = false;             // for value()
+  mutable std::optional<OtherForm> form_;  // instead of the numbers
+
   bool frozen_ = false;
   uint64_t version_ = 0;
 };
@@ -72,6 +99,8 @@ class FrozenParameters {
 // parameter's name. (Biases start as zeros and norms as ones, so what is left are weights.)
 void draw_uniform(const Parameters& parameters, uint64_t seed);  // in 0...1
 void draw_normal(const Parameters& parameters, uint64_t seed, float deviation);
+// The same, with another draw for what is more than two deviations away.
+void draw_truncated_normal(const Parameters& parameters, uint64_t seed, float deviation);
 // Uniform within +-sqrt(6 / (inputs + outputs)) for matrices.
 void draw_xavier_uniform(const Parameters& parameters, uint64_t seed);
 

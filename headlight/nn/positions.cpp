@@ -1,12 +1,8 @@
 // Sinusoidal positions as a table that is computed once.
 #include "headlight/nn/positions.h"
 
-#include <string>
-
 namespace headlight::nn {
 
-using base::Error;
-using base::ErrorKind;
 using tensor::DType;
 using tensor::Tensor;
 
@@ -21,10 +17,6 @@ Tensor position_ids(std::span<const int64_t> first, int64_t count) {
 
 SinusoidalPositions::SinusoidalPositions(const SinusoidalOptions& options)
     : sinusoids_(options.sinusoids) {
-  if (options.width % 2 != 0) {
-    throw Error(ErrorKind::bad_input, "sinusoidal positions", "width",
-                "is " + std::to_string(options.width) + ", sines and cosines need an even one");
-  }
   Tensor rows = Tensor::uninitialized(DType::f32, {options.count, options.width});
   kernels::sinusoids(options.sinusoids, rows.mutable_matrix());
   rows_ = Value::leaf(rows);

@@ -12,7 +12,7 @@ tensor::Tensor position_ids(std::span<const int64_t> first, int64_t count);
 
 struct SinusoidalOptions {
   int64_t count = 0;  // positions 0 to count - 1 exist
-  int64_t width = 0;  // even
+  int64_t width = 0;
   kernels::SinusoidOptions sinusoids = {};
 };
 

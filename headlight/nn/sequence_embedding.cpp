@@ -36,8 +36,13 @@ int64_t count_at(const Tensor& counts, int64_t b, int64_t otherwise) {
 
 SequenceEmbedding::SequenceEmbedding(Embedding tokens, const SequenceEmbeddingOptions& options)
     : options_(options), tokens_(std::move(tokens)) {
+  int64_t width = tokens_.weight()->shape()[1];
+  if (!options.projection.empty()) {
+    projection_.emplace(options.projection,
+                        LinearOptions{.inputs = width, .outputs = options.width, .bias = false});
+    width = options.width;
+  }
   if (!options.adds_positions) return;
-  const int64_t width = tokens_.weight()->shape()[1];
   if (!options.learned_positions.empty()) {
     learned_.emplace(options.learned_positions, options.max_length + options.position_start, width);
     return;
@@ -49,7 +54,10 @@ SequenceEmbedding::SequenceEmbedding(Embedding tokens, const SequenceEmbeddingOp
 }
 
 Parameters SequenceEmbedding::parameters() const {
-  return learned_ ? Parameters{tokens_.weight(), learned_->weight()} : Parameters{tokens_.weight()};
+  Parameters all = {tokens_.weight()};
+  if (projection_) append(all, projection_->parameters());
+  if (learned_) append(all, learned_->parameters());
+  return all;
 }
 
 void SequenceEmbedding::check(const Tensor& ids, const Call& call) const {
@@ -103,6 +111,10 @@ Value SequenceEmbedding::forward(Context& context, const Tensor& ids, const Call
   autograd::name_value(context, place, "ids", Value::leaf(ids));
   Value rows = tokens_.forward(context, ids, options_.scale);
   autograd::observe(context, place, "embedding", rows);
+  if (projection_) {
+    rows = projection_->forward(context, rows);
+    autograd::observe(context, place, "widened", rows);
+  }
   if (call.added.defined()) rows = autograd::add(context, rows, call.added);
 
   if (options_.adds_positions) rows = with_positions(context, rows, ids, call);

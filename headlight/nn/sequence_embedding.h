@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "headlight/nn/linear.h"
 #include "headlight/nn/positions.h"
 
 namespace headlight::nn {
@@ -16,12 +17,15 @@ struct SequenceEmbeddingOptions {
   int64_t position_start = 0;
   kernels::SinusoidOptions sinusoids = {};  // `first` is position_start
   float scale = 1;                          // of the embeddings, before positions are added
-  float dropout = 0;                        // of the sum
-  std::string place = {};                   // e.g. "decoder"
+  // Name of a layer without a bias that brings rows of the table to `width`; empty: there is none.
+  std::string projection = {};
+  int64_t width = 0;       // of the result; only with a projection
+  float dropout = 0;       // of the sum
+  std::string place = {};  // e.g. "decoder"
 };
 
-// An observer may want at "<place>.": embedding (scaled), positions, where they are added, and sum,
-// all (B, T, C).
+// An observer may want at "<place>.": embedding (scaled), widened (where there is a projection),
+// positions, where they are added, and sum, all (B, T, C).
 class SequenceEmbedding {
  public:
   SequenceEmbedding(Embedding tokens, const SequenceEmbeddingOptions& options);
@@ -46,6 +50,7 @@ class SequenceEmbedding {
 
   SequenceEmbeddingOptions options_;
   Embedding tokens_;
+  std::optional<Linear> projection_;
   std::optional<LearnedPositions> learned_;
   std::optional<SinusoidalPositions> sinusoidal_;
 };

@@ -133,6 +133,28 @@ void TransformerBlock::make_norms() {
   make(feed_forward_norms_.output_norm, names.feed_forward_output_norm);
 }
 
+std::vector<Norm*> TransformerBlock::norms() {
+  std::vector<Norm*> all;
+  for (SublayerNorms* both : {&self_norms_, &cross_norms_, &feed_forward_norms_}) {
+    if (both->norm) all.push_back(&*both->norm);
+    if (both->output_norm) all.push_back(&*both->output_norm);
+  }
+  return all;
+}
+
+TransformerBlock TransformerBlock::at(const std::string& place) const {
+  TransformerBlock copy = *this;
+  copy.options_.place = place;
+  copy.self_.set_place(autograd::place_name(place, "self"));
+  if (copy.cross_) copy.cross_->set_place(autograd::place_name(place, "cross"));
+  copy.feed_forward_.set_place(autograd::place_name(place, "ffn"));
+  int count = 0;
+  for (Norm* norm : copy.norms()) {
+    norm->set_place(autograd::place_name(place, "norm_" + std::to_string(++count)));
+  }
+  return copy;
+}
+
 Parameters TransformerBlock::parameters() const {
   Parameters all;
   append_norm(all, self_norms_.norm);

@@ -103,6 +103,8 @@ class TransformerBlock {
  public:
   // Throws Error(bad_input) for options that do not go together.
   explicit TransformerBlock(const TransformerBlockOptions& options);
+  // Another layer with the same parameters, e.g. "encoder.1".
+  TransformerBlock at(const std::string& place) const;
   Parameters parameters() const;
   std::vector<MultiHeadAttention*> attentions();
 
@@ -132,6 +134,8 @@ class TransformerBlock {
     std::optional<Norm> output_norm;
   };
   void make_norms();
+  // All norms there are, in the order in which they compute.
+  std::vector<Norm*> norms();
   Residual sequential(Context& context, const Residual& before, const Call& call,
                       LayerCache* cache) const;
   Residual parallel(Context& context, const Residual& before, const Call& call,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 
 #include "headlight/nn/nn.h"
 
@@ -30,6 +31,15 @@ bool is_matrix(const nn::Parameter& parameter);
 // clip_grad_norm_ has it.
 double clipping_factor(double norm, double limit);
 
+// A part of all numbers, those of one parameter after those of another. An optimizer of a part
+// keeps moments for it alone.
+struct Part {
+  int64_t first = 0;
+  int64_t end = std::numeric_limits<int64_t>::max();
+};
+// Where parts may begin and end: so the blocks whose squares are summed are whole.
+std::vector<int64_t> part_ends(const nn::Parameters& parameters);
+
 // Holds handles on the parameters and, for each, its moments and its number of steps. Not
 // thread-safe. All results have the same bits for any number of threads.
 class Optimizer {
@@ -37,7 +47,7 @@ class Optimizer {
   // Parameters have numbers already and names of their own. Throws Error(bad_input) for options out
   // of range.
   Optimizer(const nn::Parameters& parameters, const OptimizerOptions& options,
-            const Decays& decays = is_matrix);
+            const Decays& decays = is_matrix, const Part& part = {});
 
   const OptimizerOptions& options() const noexcept { return options_; }
 
@@ -48,6 +58,10 @@ class Optimizer {
   double step(const kernels::Execution& execution) {
     return step(execution, options_.learning_rate);
   }
+  // The two halves of a step, for several optimizers that have a part each: the norm is that of
+  // the square sums of all, in the order of their parts. Blocks without a gradient have a sum of 0.
+  std::vector<double> square_sums(const kernels::Execution& execution) const;
+  void change(const kernels::Execution& execution, double learning_rate, double norm);
   void clear_gradients();
 
   // "exp_avg.<name>", "exp_avg_sq.<name>" (sgd: "momentum_buffer.<name>" instead), "step.<name>",
@@ -58,17 +72,33 @@ class Optimizer {
   void load_state(const nn::StoredState& state);
   void load_state(const nn::StateDict& state) { load_state(nn::stored(state)); }
 
+  // What is kept of one tensor of the state, in the order of the parameters; of an optimizer of a
+  // part it may be less than the tensor, or nothing.
+  struct Kept {
+    std::string name;
+    tensor::Shape shape;   // of the whole tensor
+    int64_t first = 0;     // its first number among all numbers; -1: every part keeps all of it
+    Part within = {0, 0};  // what is kept of it, from its own beginning
+    nn::ParameterHandle numbers;
+  };
+  const std::vector<Kept>& kept() const noexcept { return kept_; }
+  int64_t kept_numbers() const noexcept;
+
  private:
   struct Slot {
     nn::ParameterHandle parameter;
     double weight_decay = 0;
-    nn::ParameterHandle step, first_moment, second_moment;
+    Part within = {0, 0};  // the parameter's numbers that are changed here
+    nn::ParameterHandle step = {}, first_moment = {}, second_moment = {};
   };
+  nn::ParameterHandle keep(const char* kind, const nn::Parameter& parameter, int64_t first,
+                           const Part& within);
   static void set_numbers_to_change(const Slot& slot, kernels::ParameterUpdate& update);
+  kernels::ParameterUpdate update_of(const Slot& slot) const;
 
   OptimizerOptions options_;
   std::vector<Slot> slots_;
-  nn::Parameters kept_;  // steps and moments of all slots
+  std::vector<Kept> kept_;  // steps and moments of all slots
 };
 
 }  // namespace headlight::optim

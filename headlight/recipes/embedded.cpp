@@ -159,7 +159,7 @@ int FilesWithEmbedded::list(const std::string& path, std::vector<std::string>& n
   return names.empty() ? -ENOENT : 0;
 }
 
-std::string model_folder(base::FileSystem& files, std::string argument) {
+std::string model_place(base::FileSystem& files, std::string argument) {
   while (argument.size() > 1 && argument.ends_with('/')) argument.pop_back();
   FileStatus status;
   if (files.path_status(argument, status) >= 0) return argument;
@@ -179,6 +179,14 @@ std::string model_folder(base::FileSystem& files, std::string argument) {
   throw Error(
       ErrorKind::bad_input, "model", argument,
       "there is no such file or folder; models that come with the program are " + names + hint);
+}
+
+std::string model_folder(base::FileSystem& files, std::string argument) {
+  const std::string place = model_place(files, std::move(argument));
+  FileStatus status;
+  const bool is_weights = io::is_checkpoint_path(place) && files.path_status(place, status) >= 0 &&
+                          status.kind != FileStatus::Kind::directory;
+  return is_weights ? base::directory_of(place) : place;
 }
 
 }  // namespace headlight::recipes

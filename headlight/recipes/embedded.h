@@ -34,9 +34,12 @@ class FilesWithEmbedded : public base::FileSystem {
   int list(const std::string& path, std::vector<std::string>& names) override;
 };
 
-// The folder that the name of a model means: a path, or "embedded:NAME" where there is no such
-// path and a model of this name comes with Headlight. Throws Error(bad_input) when there is
+// What the name of a model means: a path, of a folder or a file, or "embedded:NAME" where there is
+// no such path and a model of this name comes with Headlight. Throws Error(bad_input) when there is
 // neither.
+std::string model_place(base::FileSystem& files, std::string argument);
+// The same as a folder: where it is a file of weights, the folder that this lies in, with the
+// model's configuration and tokenizer.
 std::string model_folder(base::FileSystem& files, std::string argument);
 
 }  // namespace headlight::recipes

@@ -26,12 +26,24 @@ class Evaluator {
         files_(files),
         loaded_(loaded),
         model_(*loaded.model),
-        request_(request) {}
+        request_(request),
+        group_(request.group == nullptr ? alone_ : *request.group) {}
 
   Evaluation on_text() {
     const text::Tokenizer tokenizer = need_tokenizer(files_, loaded_);
     data::TokenStream tokens = data::tokenize(tokenizer, read_data(), request_.data);
     data::ValidationWindows windows(tokens, model_.context_length(), request_.data);
+    Evaluation result{.tokens = windows.target_count()};
+    add_loss(*train::validation_task(std::move(windows)), result, {0, 1});
+    return result;
+  }
+
+  Evaluation on_masked_text() {
+    const text::Tokenizer tokenizer = need_tokenizer(files_, loaded_);
+    data::MaskedValidationWindows windows(
+        data::tokenize(tokenizer, read_data(), request_.data),
+        data::masked_window_options(tokenizer, model_.context_length(), loaded_.folder),
+        request_.data);
     Evaluation result{.tokens = windows.target_count()};
     add_loss(*train::validation_task(std::move(windows)), result, {0, 1});
     return result;
@@ -50,12 +62,7 @@ class Evaluator {
       sources.push_back(tokenizer.encode(pair.source));
       references.push_back(pair.target);
     }
-    autograd::Context context{.threads = threads_, .arena = arena_};
-    std::vector<std::string> written;
-    const TranslateOptions options{.search = request_.search,
-                                   .progress = progress_within({kShareOfLoss, 1})};
-    for (auto& found : translate(context, model_, tokenizer, sources, options))
-      written.push_back(std::move(found.front().text));
+    const std::vector<std::string> written = translations(tokenizer, sources);
     result.bleu = text::corpus_bleu(written, references).score;
     result.chrf = text::corpus_chrf(written, references);
     return result;
@@ -71,11 +78,31 @@ class Evaluator {
     Evaluation result;
     add_loss(*train::generated_task(*task, 1, 0, kHeldOutOfEvaluation), result, {0, 0});
     result.exact_match = exact_match(
-        threads_, model_, *task, {.scope = ExamScope::whole, .progress = progress_within({0, 1})});
+        threads_, model_, *task,
+        {.scope = ExamScope::whole, .progress = progress_within({0, 1}), .group = &group_});
     return result;
   }
 
  private:
+  // Each rank translates a part.
+  std::vector<std::string> translations(const text::Tokenizer& tokenizer,
+                                        const std::vector<std::vector<int64_t>>& sources) {
+    const ranks::Range own = group_.own_part(static_cast<int64_t>(sources.size()));
+    autograd::Context context{.threads = threads_, .arena = arena_};
+    const TranslateOptions options{.search = request_.search,
+                                   .progress = progress_within({kShareOfLoss, 1})};
+    io::Json::Array mine;
+    for (auto& found : translate(context, model_, tokenizer,
+                                 {sources.begin() + own.first, sources.begin() + own.end}, options))
+      mine.emplace_back(std::move(found.front().text));
+    std::vector<std::string> all;
+    for (const std::string& texts : group_.gather(io::json_text(mine))) {
+      const io::Json read = io::parse_json(texts, "translations");
+      for (const io::Json& text : *read.array()) all.push_back(*text.text());
+    }
+    return all;
+  }
+
   std::string read_data() const {
     if (request_.data.empty())
       throw Error(ErrorKind::usage, "data", "", "is missing: a file to evaluate the model on");
@@ -91,7 +118,8 @@ class Evaluator {
   }
 
   void add_loss(const train::Task& task, Evaluation& to, Range<double> part) {
-    to.loss = train::validation_loss(threads_, arena_, model_, task, progress_within(part));
+    to.loss =
+        train::validation_loss(threads_, arena_, model_, task, progress_within(part), &group_);
     to.perplexity = std::exp(to.loss);
   }
 
@@ -121,8 +149,23 @@ class Evaluator {
   const LoadedModel& loaded_;
   const models::Model& model_;
   const EvaluationRequest& request_;
+  ranks::Group alone_;
+  ranks::Group& group_;
   tensor::Arena arena_;
 };
+
+// Ranks that share an evaluation have the same model and data.
+void check_same_request(ranks::Group& group, const models::Model& model, base::FileSystem& files,
+                        const EvaluationRequest& request) {
+  train::Checksum weights;
+  weights.add(model.parameters());
+  ranks::check_same(group,
+                    {{.name = "the checksum of the model's weights", .value = weights.text()},
+                     {.name = "the checksum of its data",
+                      .value = request.data.empty() ? "" : train::file_sum(files, request.data),
+                      .advice = "every machine needs the same files"}},
+                    ErrorKind::bad_input);
+}
 
 }  // namespace
 
@@ -135,9 +178,12 @@ std::string evaluation_task(const LoadedModel& loaded, const std::string& asked)
 Evaluation evaluate(base::ThreadPool& threads, base::FileSystem& files, const LoadedModel& loaded,
                     const EvaluationRequest& request) {
   const std::string task = evaluation_task(loaded, request.task);
+  if (request.group != nullptr && !request.group->is_alone())
+    check_same_request(*request.group, *loaded.model, files, request);
   Evaluator evaluator(threads, files, loaded, request);
   if (is_generated_task(task)) return evaluator.on_generated(task);
-  return task == "lm" ? evaluator.on_text() : evaluator.on_pairs();
+  if (task == "lm") return evaluator.on_text();
+  return task == "mlm" ? evaluator.on_masked_text() : evaluator.on_pairs();
 }
 
 io::Json::Object evaluation_json(const Evaluation& evaluation) {

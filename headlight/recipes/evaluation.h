@@ -16,7 +16,8 @@ struct EvaluationRequest {
   std::string encoding = {};                        // of the data, when not UTF-8
   std::optional<infer::SearchOptions> search = {};  // of translations; nothing: greedy
   std::function<void(double share)> progress =
-      {};  // told the share that is done, where it is known
+      {};                         // told the share that is done, where it is known
+  ranks::Group* group = nullptr;  // ranks that share the work; all get all results
 };
 
 // Losses are natural-log, mean per target token; BLEU and chrF are sacreBLEU's.

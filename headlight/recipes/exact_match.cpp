@@ -10,14 +10,19 @@ namespace {
 
 // `progress`: told the share of these pairs that is done.
 ExamCount count_right(autograd::Context& context, const models::Model& model,
-                      const data::PairSet& pairs, std::function<void(double share)> progress) {
+                      const data::PairSet& pairs, ranks::Group& group,
+                      std::function<void(double share)> progress) {
+  const ranks::Range own = group.own_part(pairs.size());
   std::vector<std::vector<int64_t>> sources;
-  for (int64_t i = 0; i < pairs.size(); ++i) sources.push_back(pairs.source(i));
+  for (int64_t i = own.first; i < own.end; ++i) sources.push_back(pairs.source(i));
   const auto outputs =
       infer::greedy_outputs(context, model, sources, {.progress = std::move(progress)});
+  double right = 0;
+  for (int64_t i = own.first; i < own.end; ++i)
+    right += outputs[static_cast<size_t>(i - own.first)].ids == pairs.target(i) ? 1 : 0;
   ExamCount count{.cases = pairs.size()};
-  for (int64_t i = 0; i < pairs.size(); ++i)
-    count.right += outputs[static_cast<size_t>(i)].ids == pairs.target(i);
+  for (const double each : group.gather(std::span(&right, 1)))
+    count.right += static_cast<int64_t>(each);
   return count;
 }
 
@@ -56,6 +61,8 @@ ExactMatch exact_match(base::ThreadPool& threads, const models::Model& model,
                        const data::GeneratedTask& task, const ExamOptions& options) {
   tensor::Arena arena;
   autograd::Context context{.threads = threads, .arena = arena};
+  ranks::Group alone;
+  ranks::Group& group = options.group == nullptr ? alone : *options.group;
   ExactMatch result;
   ExamCount all;
   std::vector<std::pair<std::string, ExamCount>> kinds;
@@ -65,7 +72,7 @@ ExactMatch exact_match(base::ThreadPool& threads, const models::Model& model,
   for (const data::ExamPart& part : exam) {
     for (const data::TaskCases& cases : part.forms) {
       if (cases.pairs.size() == 0) continue;
-      const ExamCount count = count_right(context, model, cases.pairs, [&](double share) {
+      const ExamCount count = count_right(context, model, cases.pairs, group, [&](double share) {
         if (!options.progress) return;
         const double answered = done + share * static_cast<double>(cases.pairs.size());
         options.progress(answered / static_cast<double>(asked));

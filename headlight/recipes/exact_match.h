@@ -9,6 +9,7 @@
 #include "headlight/data/data.h"
 #include "headlight/io/io.h"
 #include "headlight/models/models.h"
+#include "headlight/ranks/ranks.h"
 
 namespace headlight::recipes {
 
@@ -38,6 +39,7 @@ enum class ExamScope { held_out, whole };
 struct ExamOptions {
   ExamScope scope = ExamScope::held_out;
   std::function<void(double share)> progress = {};  // told the share that is done
+  ranks::Group* group = nullptr;                    // ranks that share the cases
 };
 // Greedy outputs of up to 1000 held-out cases of each form against what they should be; of the
 // whole exam, if asked.

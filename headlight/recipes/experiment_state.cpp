@@ -44,7 +44,13 @@ void check_same_request(const Json::Object& asked, const Json& before, const std
 
 ExperimentState::ExperimentState(base::FileSystem& files, ExperimentRequest request)
     : files_(files), request_(std::move(request)) {
-  if (request_.folder.empty()) return;
+  ranks::Group* group = request_.group;
+  if (group != nullptr && !group->is_first()) request_.folder.clear();
+  if (!request_.folder.empty()) open();
+  if (group != nullptr) share(*group);
+}
+
+void ExperimentState::open() {
   const std::string& folder = request_.folder;
   const bool is_there = base::exists(files_, folder);
   const bool has_state = is_there && base::exists(files_, path());
@@ -80,6 +86,15 @@ void ExperimentState::read() {
   }
   check_same_request(request_.request, *request, request_.folder);
   for (const auto& [name, result] : *finished->object()) finished_[name] = result;
+  found_ = finished_.size();
+}
+
+void ExperimentState::share(ranks::Group& group) {
+  const Json mine = Json::Object(finished_.begin(), finished_.end());
+  const std::string text = group.from_first(io::json_text(mine));
+  if (group.is_first()) return;
+  const Json first = io::parse_json(text, std::string(kExperimentFile));
+  for (const auto& [name, result] : *first.object()) finished_[name] = result;
   found_ = finished_.size();
 }
 

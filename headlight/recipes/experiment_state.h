@@ -9,6 +9,7 @@
 
 #include "headlight/io/io.h"
 #include "headlight/models/models.h"
+#include "headlight/ranks/ranks.h"
 #include "headlight/recipes/run_lock.h"
 
 namespace headlight::recipes {
@@ -20,6 +21,9 @@ struct ExperimentRequest {
   bool resume = false;
   // What results depend on, by name: another experiment has another request.
   io::Json::Object request = {};
+  // Several ranks run the experiment: the first one has the folder, and tells the others what is
+  // finished in it. Null: one process alone.
+  ranks::Group* group = nullptr;
 };
 
 // Finished parts by name. The file is {"experiment": 1, "request": {...}, "finished": {name:
@@ -38,12 +42,15 @@ class ExperimentState {
   void save();
   // Takes the folder away: what it was for is done.
   void remove();
+  // Empty: nothing is kept by this process.
   const std::string& folder() const { return request_.folder; }
   size_t finished() const { return finished_.size(); }
   size_t found() const { return found_; }  // of these, from an earlier run
 
  private:
+  void open();
   void read();
+  void share(ranks::Group& group);
   std::string path() const { return request_.folder + "/" + std::string(kExperimentFile); }
 
   base::FileSystem& files_;

@@ -35,9 +35,9 @@ double numbers_of(models::Model& model, const models::Batch& batch, const Forwar
   for (const nn::MultiHeadAttention* attention : model.attentions()) {
     numbers += numbers_of(attention->options(), batch, outputs);
   }
-  const double logits = rows * static_cast<double>(model.vocab_size());
+  const double logits = model.has_logits() ? rows * static_cast<double>(model.vocab_size()) : 0;
   if (outputs.logits) numbers += logits;
-  if (outputs.trace && model.has_logits()) numbers += logits;  // probabilities
+  if (outputs.trace) numbers += logits;  // probabilities
   if (outputs.gradients) {
     for (const nn::ParameterHandle& parameter : model.parameters()) {
       numbers += static_cast<double>(parameter->shape().elements());

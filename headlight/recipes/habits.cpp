@@ -57,6 +57,10 @@ constexpr Habit kOfTrain[] = {
     {"context context-length context-size ctx ctx-size n-ctx seq-len seq-length sequence-length "
      "max-seq-len max-seq-length max-length",
      option("block-size")},
+    {"kv-heads n-kv-heads num-kv-heads num-key-value-heads", option("n-kv-head")},
+    {"window window-size attention-window", option("sliding-window")},
+    {"rope-base rope-freq-base rotary-base theta", option("rope-theta")},
+    {"architecture model-type type", option("arch")},
     {"wd decay", option("weight-decay")},
     {"warmup warmup-steps num-warmup-steps", option("warmup-iters")},
     {"clip clip-grad gradient-clip max-grad-norm gradient-clipping", option("grad-clip")},
@@ -177,7 +181,8 @@ struct HabitsOfCommand {
 constexpr HabitsOfCommand kOfCommands[] = {
     {"train", kOfTrain},       {"generate", kOfGenerate}, {"translate", kOfTranslate},
     {"evaluate", kOfEvaluate}, {"explain", kOfExplain},   {"embed", kOfText},
-    {"tokenize", kOfText},     {"forward", kOfForward},   {"attend", kOfAttend},
+    {"classify", kOfText},     {"tokenize", kOfText},     {"forward", kOfForward},
+    {"attend", kOfAttend},
 };
 
 constexpr std::pair<std::string_view, std::string_view> kCommands[] = {
@@ -185,8 +190,7 @@ constexpr std::pair<std::string_view, std::string_view> kCommands[] = {
      "`headlight info` lists the models that come along; others are folders, named by their path"},
     {"run complete completion sample predict inference infer continue",
      "`headlight generate MODEL --prompt TEXT` continues a text"},
-    {"chat",
-     "there are no conversations; `headlight generate MODEL --prompt TEXT` continues a text"},
+    {"talk converse interactive", "`headlight chat MODEL` is a conversation in the terminal"},
     {"pull download get fetch",
      "nothing is downloaded: MODEL is a folder in the format of Hugging Face, or a name that "
      "`headlight info` lists"},

@@ -55,21 +55,17 @@ class ExampleMaker {
 
   HeadExamples make(const std::string& task) {
     HeadExamples made{.task = task};
-    std::vector<Batch> rows = is_generated_task_name(task) ? of_task(task, made)
-                              : !request_.ids.empty()      ? of_ids(made)
-                              : task == "lm"               ? of_text(made)
-                              : task == "mlm"              ? of_hidden_words(made)
-                                                           : of_pairs(made);
+    std::vector<Batch> rows = is_generated_task(task) ? of_task(task, made)
+                              : !request_.ids.empty() ? of_ids(made)
+                              : task == "lm"          ? of_text(made)
+                              : task == "mlm"         ? of_hidden_words(made)
+                                                      : of_pairs(made);
     // Examples of similar length share batches, so that little is padding.
     std::ranges::stable_sort(rows, {}, [](const Batch& row) {
       return std::pair(row.ids.size(1), row.source_ids.defined() ? row.source_ids.size(1) : 0);
     });
     made.batches = heads::batched(rows);
     return made;
-  }
-
-  static bool is_generated_task_name(const std::string& task) {
-    return task != "mlm" && is_generated_task(task);
   }
 
  private:
@@ -118,7 +114,7 @@ class ExampleMaker {
     const std::string text = data_text();
     const text::Tokenizer tokenizer = need_tokenizer(files_, loaded_);
     avoid_special(tokenizer, made);
-    const HiddenWords hidden = hidden_words(tokenizer, loaded_, request_.seed);
+    const data::HiddenWords hidden = data::hidden_words(tokenizer, loaded_.folder);
     const std::vector<NumberedLine> lines = numbered_lines(text);
     if (lines.empty()) base::refuse("data", request_.data, "has no lines with words");
     const FrameIds frame = frame_of(tokenizer, lines.front().text);
@@ -130,7 +126,8 @@ class ExampleMaker {
       const std::vector<int64_t> ids =
           framed_ids(tokenizer, lines[static_cast<size_t>(i)].text,
                      std::min(model_.context_length(), kLongestWindow));
-      if (!ids.empty()) rows.push_back(masked_example(ids, hidden, static_cast<uint64_t>(i)));
+      if (!ids.empty())
+        rows.push_back(masked_example(ids, hidden, request_.seed, static_cast<uint64_t>(i)));
     }
     return rows;
   }
@@ -239,10 +236,10 @@ std::string examples_task(base::FileSystem& files, const LoadedModel& loaded,
     }
   }
   if (task.empty()) task = can.translates ? "translate" : can.continues_prompt ? "lm" : "mlm";
-  if (std::ranges::find(kExampleTasks, task) == std::end(kExampleTasks)) {
-    throw Error(ErrorKind::usage, "task", io::in_quotes(task),
-                "is none of lm, mlm, translate, numbers, copy, reverse" +
-                    base::nearest_hint(task, kExampleTasks));
+  if (std::ranges::find(kTasks, task) == std::end(kTasks)) {
+    throw Error(
+        ErrorKind::usage, "task", io::in_quotes(task),
+        "is none of lm, mlm, translate, numbers, copy, reverse" + base::nearest_hint(task, kTasks));
   }
   if (can_do(can, task)) return task;
   base::refuse("model", loaded.folder,
@@ -293,44 +290,11 @@ Batch pair_example(const std::vector<int64_t>& source, const std::vector<int64_t
   return {.ids = row_of(read), .source_ids = row_of(source), .targets = row_of(written)};
 }
 
-HiddenWords hidden_words(const text::Tokenizer& tokenizer, const LoadedModel& loaded,
-                         uint64_t seed) {
-  HiddenWords hidden{.seed = seed};
-  const auto mask = tokenizer.find("[MASK]") ? tokenizer.find("[MASK]") : tokenizer.find("<mask>");
-  if (!mask) base::refuse("tokenizer", loaded.folder, "has no token [MASK] to hide words with");
-  hidden.mask = *mask;
-  for (int64_t id = 0; id < tokenizer.size(); ++id) {
-    hidden.is_word.push_back(!tokenizer.is_special(id) && id != *mask);
-    if (hidden.is_word.back()) hidden.words.push_back(id);
-  }
-  return hidden;
-}
-
-Batch masked_example(std::vector<int64_t> ids, const HiddenWords& hidden, uint64_t number) {
-  constexpr float kHidden = 0.15F;
-  constexpr float kByMask = 0.8F;
-  constexpr float kByAnother = 0.9F;
-  const base::Random random(
-      base::mix(hidden.seed, base::mix(number, base::name_key("hidden words"))));
-  std::vector<int64_t> targets(ids.size(), -1);
-  std::vector<size_t> places;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (hidden.is_word[static_cast<size_t>(ids[i])]) places.push_back(i);
-  }
-  bool any = false;
-  for (size_t n = 0; n < places.size(); ++n) {
-    const size_t at = places[n];
-    const bool is_last_chance = n + 1 == places.size() && !any;
-    if (random.uniform(4 * at) >= kHidden && !is_last_chance) continue;
-    any = true;
-    targets[at] = ids[at];
-    const float how = random.uniform(4 * at + 1);
-    if (how < kByMask) {
-      ids[at] = hidden.mask;
-    } else if (how < kByAnother) {
-      ids[at] = hidden.words[random.below(4 * at + 2, hidden.words.size())];
-    }
-  }
+Batch masked_example(std::vector<int64_t> ids, const data::HiddenWords& hidden, uint64_t seed,
+                     uint64_t number) {
+  std::vector<int64_t> targets(ids.size());
+  data::hide_words(hidden, base::mix(seed, base::mix(number, base::name_key("hidden words"))), ids,
+                   targets);
   return {.ids = row_of(ids), .targets = row_of(targets)};
 }
 

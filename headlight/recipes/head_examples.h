@@ -11,12 +11,8 @@
 
 namespace headlight::recipes {
 
-// Tasks that examples can be of: those that are trained, and mlm.
-inline constexpr std::string_view kExampleTasks[] = {"lm",      "mlm",  "translate",
-                                                     "numbers", "copy", "reverse"};
-
 struct ExamplesRequest {
-  std::string task = {};      // of kExampleTasks; empty: what the data and the model are for
+  std::string task = {};      // of kTasks; empty: what the data and the model are for
   std::string data = {};      // a text, or tab-separated pairs
   std::string encoding = {};  // of the data, when not UTF-8
   std::string ids = {};       // instead: an array (N,T) of ids, each row an example
@@ -61,17 +57,10 @@ std::vector<models::Batch> id_examples(base::FileSystem& files, const LoadedMode
 models::Batch pair_example(const std::vector<int64_t>& source, const std::vector<int64_t>& target,
                            const data::SequenceIds& ids);
 
-// Some words of an id sequence hidden as BERT does; at least one.
-struct HiddenWords {
-  int64_t mask = 0;
-  std::vector<int64_t> words = {};  // ids that may be hidden, or stand for a hidden one
-  std::vector<bool> is_word = {};   // the same, by id
-  uint64_t seed = 0;
-};
-HiddenWords hidden_words(const text::Tokenizer& tokenizer, const LoadedModel& loaded,
-                         uint64_t seed);
-// `number` counts examples: each hides others.
-models::Batch masked_example(std::vector<int64_t> ids, const HiddenWords& hidden, uint64_t number);
+// Some words of an id sequence hidden as BERT does; at least one. `number` counts examples: each
+// hides others.
+models::Batch masked_example(std::vector<int64_t> ids, const data::HiddenWords& hidden,
+                             uint64_t seed, uint64_t number);
 
 // A line with what the tokenizer puts around it, cut to `most` ids.
 std::vector<int64_t> framed_ids(const text::Tokenizer& tokenizer, const std::string& line,

@@ -69,6 +69,53 @@ ModelGatesResult interrupted_gates() {
   return result;
 }
 
+struct GateWork {
+  base::ThreadPool& threads;
+  const LoadedModel& loaded;
+  const GatesRequest& request;
+  const PruningData& data;
+  const Watch& watch;
+};
+
+// Measured with each gate at its value, then with gates open or closed; nothing when it was told to
+// stop. The gates are put into the result, the model into the folder.
+std::optional<std::vector<double>> train_and_measure_gates(const GateWork& work,
+                                                           base::FileSystem& files,
+                                                           ModelGatesResult& result) {
+  models::Model& model = *work.loaded.model;
+  const auto measure = [&](models::Model& measured) {
+    return heads::numbers_of(
+        heads::measure_model(work.threads, measured, work.data.measured_on,
+                             {.metric = work.data.metric, .watch = work.watch.quiet()}));
+  };
+  heads::GateOptions options = gate_options(work.data, work.request.data, work.request.penalty);
+  if (work.request.steps > 0) options.steps = work.request.steps;
+  options.trains_weights = work.request.trains_weights;
+  options.begun = work.request.begun;
+  options.standing = work.request.standing;
+  options.watch = work.watch.part(0, 0.95);
+  result.gates = heads::train_gates(work.threads, model, options);
+  if (result.gates.interrupted) return {};
+  const std::vector<heads::HeadName> closed = result.gates.closed();
+  if (static_cast<int64_t>(closed.size()) == result.heads) {
+    base::refuse("gates", work.loaded.folder,
+                 "all " + std::to_string(result.heads) + " heads would go at penalty " +
+                     io::json_text(work.request.penalty) + "; a lower one leaves some");
+  }
+  std::optional<std::vector<double>> numbers;
+  {
+    const SetGates values(model, result.gates);
+    numbers = measure(model);
+  }
+  const std::unique_ptr<models::Model> pruned = heads::pruned_model(model, closed);
+  const auto binary = measure(*pruned);
+  if (!numbers || !binary) return {};
+  if (!work.request.out.empty())
+    write_model_copy(files, *pruned, work.loaded.folder, work.request.out);
+  numbers->insert(numbers->end(), binary->begin(), binary->end());
+  return numbers;
+}
+
 bool needs_data(base::FileSystem& files, const LoadedModel& loaded, const PruneRequest& request) {
   const bool is_chosen = request.heads_off.empty() && request.by != heads::PruneMethod::random;
   if (is_chosen || request.finetune > 0) return true;
@@ -88,42 +135,23 @@ ModelGatesResult gate_model_heads(base::ThreadPool& threads, base::FileSystem& f
   if (!request.out.empty()) check_new_folder(files, request.out);
   models::Model& model = *loaded.model;
   const PruningData data = make_pruning_data(files, loaded, request.data);
-  const auto measure = [&](models::Model& measured) {
-    return heads::measure_model(
-        threads, measured, data.measured_on,
-        {.metric = data.metric, .watch = {.interrupted = watch.interrupted}});
-  };
   ModelGatesResult result;
   result.heads = static_cast<int64_t>(heads::heads_of(model).size());
   if (data.metric) result.metric = data.metric->name;
-  const auto before = measure(model);
-  heads::GateOptions options = gate_options(data, request.data, request.penalty);
-  if (request.steps > 0) options.steps = request.steps;
-  options.trains_weights = request.trains_weights;
-  options.begun = request.begun;
-  options.standing = request.standing;
-  options.watch = watch.part(0, 0.95);
+  const auto before = heads::measure_model(threads, model, data.measured_on,
+                                           {.metric = data.metric, .watch = watch.quiet()});
   if (!before) return interrupted_gates();
   result.before = *before;
-  result.gates = heads::train_gates(threads, model, options);
-  if (result.gates.interrupted) return interrupted_gates();
-  const std::vector<heads::HeadName> closed = result.gates.closed();
-  if (static_cast<int64_t>(closed.size()) == result.heads) {
-    base::refuse("gates", loaded.folder,
-                 "all " + std::to_string(result.heads) + " heads would go at penalty " +
-                     io::json_text(request.penalty) + "; a lower one leaves some");
-  }
-  std::optional<Measurement> gated;
-  {
-    const SetGates values(model, result.gates);
-    gated = measure(model);
-  }
-  const std::unique_ptr<models::Model> pruned = heads::pruned_model(model, closed);
-  const auto binary = measure(*pruned);
-  if (!gated || !binary) return interrupted_gates();
-  result.gated = *gated;
-  result.binary = *binary;
-  if (!request.out.empty()) write_model_copy(files, *pruned, loaded.folder, request.out);
+  // One piece of work, whose numbers are those of both measurements.
+  const auto work = [&](int64_t, const Watch& piece) {
+    return train_and_measure_gates({threads, loaded, request, data, piece}, files, result);
+  };
+  const auto take = [&](int64_t, const std::vector<double>& numbers) {
+    const auto half = numbers.begin() + static_cast<int64_t>(numbers.size() / 2);
+    result.gated = heads::measurement_of({numbers.begin(), half});
+    result.binary = heads::measurement_of({half, numbers.end()});
+  };
+  if (!heads::run_pieces(1, watch, {work, take})) return interrupted_gates();
   watch.tell(1, 1);
   return result;
 }
@@ -174,7 +202,8 @@ heads::PruneResult prune_model_heads(base::ThreadPool& threads, base::FileSystem
 
 PrunedFolder pruned_folder(base::FileSystem& files, const LoadedModel& loaded,
                            const std::string& folder) {
-  return {folder, model_bytes(files, loaded.folder), model_bytes(files, folder)};
+  const std::string& place = loaded.weights.empty() ? loaded.folder : loaded.weights;
+  return {folder, model_bytes(files, place), model_bytes(files, folder)};
 }
 
 void add_folder_json(io::Json::Object& facts, const PrunedFolder& folder) {

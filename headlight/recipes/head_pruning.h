@@ -33,7 +33,8 @@ struct ModelGatesResult {
   bool interrupted = false;        // then there is nothing else in it
 };
 // Trains the loaded model's own weights where the request says so. Throws Error(usage) for a
-// penalty that is not above 0, Error(bad_input) when all gates close.
+// penalty that is not above 0, Error(bad_input) when all gates close. Where the watch spreads work,
+// the first process alone trains and has the gates.
 ModelGatesResult gate_model_heads(base::ThreadPool& threads, base::FileSystem& files,
                                   const LoadedModel& loaded, const GatesRequest& request,
                                   const heads::Watch& watch = {});

@@ -1,7 +1,9 @@
 // Files of a model's folder, written beside it and renamed together.
 #include "headlight/recipes/model_copy.h"
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "headlight/recipes/named_model.h"
 #include "headlight/recipes/task_sources.h"
@@ -9,8 +11,8 @@
 namespace headlight::recipes {
 namespace {
 
-// What tells text from ids and how text is to be generated.
-constexpr std::array<const char*, 10> kCopied = {"tokenizer.json",
+// What tells text from ids, how text is to be generated, and how it becomes a vector.
+constexpr std::array<const char*, 19> kCopied = {"tokenizer.json",
                                                  "tokenizer_config.json",
                                                  "special_tokens_map.json",
                                                  "added_tokens.json",
@@ -19,12 +21,57 @@ constexpr std::array<const char*, 10> kCopied = {"tokenizer.json",
                                                  "encoder.json",
                                                  "vocab.bpe",
                                                  "vocab.txt",
-                                                 "generation_config.json"};
+                                                 "tokenizer.model",
+                                                 "spiece.model",
+                                                 "source.spm",
+                                                 "target.spm",
+                                                 "target_vocab.json",
+                                                 "chat_template.jinja",
+                                                 "generation_config.json",
+                                                 "modules.json",
+                                                 "sentence_bert_config.json",
+                                                 "config_sentence_transformers.json"};
 constexpr uint64_t kMostFileBytes = uint64_t{1} << 30;  // of one of them
 
 std::string without_slashes(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
+}
+
+// Folders of the modules that sentence-transformers lists, each with a config.json.
+std::vector<std::string> module_folders(base::FileSystem& files, const std::string& source) {
+  std::vector<std::string> folders = {"1_Pooling"};
+  const std::string path = source + "/modules.json";
+  if (!base::exists(files, path)) return folders;
+  const io::Json list = io::read_json(files, path);
+  if (list.array() == nullptr) return folders;
+  for (const io::Json& module : *list.array()) {
+    const io::Json* place = module.find("path");
+    if (place == nullptr || place->text() == nullptr || place->text()->empty()) continue;
+    if (place->text()->find_first_of("/\\") != std::string::npos ||
+        place->text()->starts_with('.')) {
+      base::refuse("model", path,
+                   "the path " + io::in_quotes(*place->text()) + " is no plain folder name");
+    }
+    if (std::ranges::find(folders, *place->text()) == folders.end())
+      folders.push_back(*place->text());
+  }
+  return folders;
+}
+
+void copy_file(base::FileSystem& files, const std::string& from, const std::string& to) {
+  if (!base::exists(files, from)) return;
+  base::make_directories(files, base::directory_of(to));
+  base::write_file(files, to, base::read_all(*base::open_input(files, from), kMostFileBytes));
+}
+
+// What a GGUF file holds beside the model: its tokenizer and chat template, as files of a folder.
+void write_gguf_files(base::FileSystem& files, const std::string& source,
+                      const std::string& folder) {
+  const io::Gguf file = io::open_gguf(files, source);
+  if (text::has_tokenizer(files, source)) text::load_tokenizer(files, source).save(files, folder);
+  const std::string chat = text::gguf_chat_template(file);
+  if (!chat.empty()) base::write_file(files, folder + "/chat_template.jinja", chat);
 }
 
 }  // namespace
@@ -63,21 +110,22 @@ uint64_t model_bytes(base::FileSystem& files, const std::string& folder) {
 }
 
 void write_model_copy(base::FileSystem& files, const models::Model& model,
-                      const std::string& source, const std::string& folder) {
+                      const std::string& source, const std::string& folder, tensor::DType kind) {
   check_new_folder(files, folder);
   const std::string task = generated_task_of(files, source);
+  const std::vector<std::string> modules = module_folders(files, source);
   base::write_directory(files, without_slashes(folder), [&](const std::string& temporary) {
-    for (const char* file : kCopied) {
-      const std::string from = source + "/" + file;
-      if (!base::exists(files, from)) continue;
-      base::write_file(files, temporary + "/" + file,
-                       base::read_all(*base::open_input(files, from), kMostFileBytes));
-    }
+    const auto copy = [&](const std::string& file) {
+      copy_file(files, source + "/" + file, temporary + "/" + file);
+    };
+    if (io::is_gguf_file(files, source)) write_gguf_files(files, source, temporary);
+    std::ranges::for_each(kCopied, copy);
+    for (const std::string& module : modules) copy(module + "/config.json");
     if (!task.empty()) {
       base::write_file(files, temporary + "/run.json",
                        io::json_text(io::Json::Object{{"task", task}}) + "\n");
     }
-    models::save_model(files, temporary, model);
+    models::save_model(files, temporary, model, kind);
   });
 }
 

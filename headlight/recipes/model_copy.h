@@ -9,11 +9,13 @@ namespace headlight::recipes {
 
 // Writes `model` to `folder`, which must not be there yet: configuration and weights, and beside
 // them what the folder `source` (as model_folder() gives it) holds for the same ids: its tokenizer,
-// its generation settings, and run.json with the generated task that it was trained on. All is
-// written and synced under another name first, so that the folder is whole or not there. Throws
+// its chat template, its generation settings, those of sentence-transformers, and run.json with the
+// generated task that it was trained on. `kind`: as models::save_model() takes it. All is written
+// and synced under another name first, so that the folder is whole or not there. Throws
 // Error(bad_input) when something has the name already, Error(failed) and Error(out_of_memory).
 void write_model_copy(base::FileSystem& files, const models::Model& model,
-                      const std::string& source, const std::string& folder);
+                      const std::string& source, const std::string& folder,
+                      tensor::DType kind = tensor::DType::f32);
 
 // The check alone, for before long work: throws Error(bad_input), begun by `what`, when something
 // has this name, and Error(failed) where no folder can be made.

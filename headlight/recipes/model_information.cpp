@@ -9,12 +9,14 @@ struct TokenizerFiles {
   const char* first;
   const char* second;  // may be null
 };
-constexpr TokenizerFiles kTokenizers[] = {{"tokenizer.json", nullptr},
-                                          {"vocab.json", "merges.txt"},
-                                          {"encoder.json", "vocab.bpe"},
-                                          {"vocab.txt", nullptr}};
+constexpr TokenizerFiles kTokenizers[] = {
+    {"tokenizer.json", nullptr},  {"vocab.json", "merges.txt"}, {"encoder.json", "vocab.bpe"},
+    {"source.spm", "vocab.json"}, {"tokenizer.model", nullptr}, {"spiece.model", nullptr},
+    {"vocab.txt", nullptr}};
 
 std::string tokenizer_in(base::FileSystem& files, const std::string& folder) {
+  if (io::is_gguf_file(files, folder))
+    return text::has_tokenizer(files, folder) ? "in the file" : "";
   for (const TokenizerFiles& tokenizer : kTokenizers) {
     if (!base::exists(files, folder + "/" + tokenizer.first)) continue;
     if (tokenizer.second == nullptr) return tokenizer.first;
@@ -35,15 +37,28 @@ ModelInformation information_on(base::FileSystem& files, const recipes::LoadedMo
                                .source_vocab_size = model.source_vocab_size(),
                                .context_length = model.context_length(),
                                .attentions = {},
-                               .tokenizer = tokenizer_in(files, loaded.folder)};
+                               .tokenizer = tokenizer_in(files, loaded.folder),
+                               .can = model.capabilities()};
+  if (model.classifier() != nullptr) information.labels = model.classifier()->classes().labels;
   for (const nn::ParameterHandle& parameter : model.parameters()) {
     information.parameters += parameter->shape().elements();
   }
+  information.memory = models::running_bytes(model);
   for (const nn::MultiHeadAttention* attention : models::attentions_of(model)) {
     information.attentions.push_back(
         {attention->options().place, attention->heads().original, attention->heads().numbers});
   }
   return information;
+}
+
+std::vector<std::string_view> names_of(const models::Capabilities& can) {
+  std::vector<std::string_view> names;
+  if (can.continues_prompt) names.emplace_back("continues_prompt");
+  if (can.translates) names.emplace_back("translates");
+  if (can.fills_masks) names.emplace_back("fills_masks");
+  if (can.embeds) names.emplace_back("embeds");
+  if (can.classifies) names.emplace_back("classifies");
+  return names;
 }
 
 io::Json information_json(const ModelInformation& information) {
@@ -56,15 +71,23 @@ io::Json information_json(const ModelInformation& information) {
     }
     attentions.emplace_back(std::move(attention));
   }
-  return io::Json::Object{
+  const std::vector<std::string_view> can = names_of(information.can);
+  io::Json::Object document{
       {"model_type", information.type},
       {"parameters", information.parameters},
       {"vocab_size", information.vocab_size},
       {"source_vocab_size", information.source_vocab_size},
       {"context_length", information.context_length},
       {"tokenizer", information.tokenizer.empty() ? io::Json() : io::Json(information.tokenizer)},
+      {"can", io::Json::Array(can.begin(), can.end())},
+      {"memory_bytes", static_cast<int64_t>(information.memory)},
       {"attentions", attentions},
       {"config", information.config}};
+  if (!information.labels.empty()) {
+    document.emplace_back("labels",
+                          io::Json::Array(information.labels.begin(), information.labels.end()));
+  }
+  return document;
 }
 
 }  // namespace headlight::recipes

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headlight/recipes/named_model.h"
@@ -23,13 +24,20 @@ struct ModelInformation {
   int64_t context_length = 0;
   std::vector<AttentionInformation> attentions;
   std::string tokenizer;  // its files, "vocab.json, merges.txt"; empty: none
+  models::Capabilities can;
+  uint64_t memory = 0;                   // bytes that running it takes
+  std::vector<std::string> labels = {};  // of a model that classifies
 };
+
+// Of those that a model has, as Capabilities calls them.
+std::vector<std::string_view> names_of(const models::Capabilities& can);
 
 ModelInformation information_on(base::FileSystem& files, const LoadedModel& loaded);
 
-// {"model_type","parameters","vocab_size","source_vocab_size","context_length","tokenizer",
-// "attentions":[{"name","heads"}],"config"}; an attention that was pruned has "original_heads" and
-// "left", the numbers of its heads, besides.
+// {"model_type","parameters","vocab_size","source_vocab_size","context_length","tokenizer","can",
+// "memory_bytes","attentions":[{"name","heads"}],"config"}; "can" lists the names of Capabilities;
+// an attention that was pruned has "original_heads" and "left", the numbers of its heads, besides;
+// a model that classifies "labels".
 io::Json information_json(const ModelInformation& information);
 
 }  // namespace headlight::recipes

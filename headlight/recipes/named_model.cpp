@@ -14,12 +14,13 @@ using base::ErrorKind;
 namespace {
 
 constexpr const char* kIndexFile = "model.safetensors.index.json";
+constexpr const char* kCheckpointIndexFile = "pytorch_model.bin.index.json";
 
 // None where there is no index, or one that cannot be read: that is told when the model is.
-void add_shards(base::FileSystem& files, const std::string& folder,
+void add_shards(base::FileSystem& files, const std::string& index_path,
                 std::vector<std::string>& names) {
   try {
-    const io::Json index = io::read_json(files, folder + "/" + kIndexFile);
+    const io::Json index = io::read_json(files, index_path);
     const io::Json* map = index.find("weight_map");
     if (map == nullptr || map->object() == nullptr) return;
     for (const auto& [tensor, shard] : *map->object()) {
@@ -34,21 +35,40 @@ void add_shards(base::FileSystem& files, const std::string& folder,
 }  // namespace
 
 std::vector<std::string> model_file_names(base::FileSystem& files, const std::string& folder) {
-  std::vector<std::string> names = {
-      "config.json",       "generation_config.json", "model.safetensors",
-      kIndexFile,          "pytorch_model.bin",      "pytorch_model.bin.index.json",
-      "tokenizer.json",    "tokenizer_config.json",  "special_tokens_map.json",
-      "added_tokens.json", "tokenizer.model",        "vocab.json",
-      "merges.txt",        "encoder.json",           "vocab.bpe",
-      "vocab.txt",         "adapter_config.json",    "run.json"};
-  add_shards(files, folder, names);
+  std::vector<std::string> names = {"config.json",
+                                    "generation_config.json",
+                                    "model.safetensors",
+                                    kIndexFile,
+                                    "pytorch_model.bin",
+                                    kCheckpointIndexFile,
+                                    "tokenizer.json",
+                                    "tokenizer_config.json",
+                                    "chat_template.jinja",
+                                    "special_tokens_map.json",
+                                    "added_tokens.json",
+                                    "tokenizer.model",
+                                    "vocab.json",
+                                    "merges.txt",
+                                    "encoder.json",
+                                    "vocab.bpe",
+                                    "vocab.txt",
+                                    "adapter_config.json",
+                                    "run.json",
+                                    "spiece.model",
+                                    "source.spm",
+                                    "target.spm",
+                                    "target_vocab.json"};
+  for (const char* index : {kIndexFile, kCheckpointIndexFile}) {
+    add_shards(files, folder + "/" + index, names);
+  }
   return names;
 }
 
 LoadedModel load_named_model(base::FileSystem& files, const std::string& name) {
+  const std::string place = model_place(files, name);
   LoadedModel loaded{.folder = model_folder(files, name), .model = {}};
-  loaded.model =
-      models::load_model(files, loaded.folder, models::known_architectures(), &loaded.notes);
+  if (place != loaded.folder) loaded.weights = place;
+  loaded.model = models::load_model(files, place, models::known_architectures(), &loaded.notes);
   return loaded;
 }
 
@@ -70,7 +90,7 @@ text::Tokenizer need_tokenizer(base::FileSystem& files, const LoadedModel& loade
   if (auto tokenizer = find_tokenizer(files, loaded)) return *std::move(tokenizer);
   throw Error(ErrorKind::bad_input, "model", loaded.folder,
               std::string("has no tokenizer: no tokenizer.json, vocab.json with merges.txt, "
-                          "encoder.json with vocab.bpe, or vocab.txt")
+                          "encoder.json with vocab.bpe, tokenizer.model or vocab.txt")
                   .append(way_out));
 }
 

@@ -1,4 +1,5 @@
-// A model by its name, a folder or one that comes along, and the tokenizer beside it.
+// A model by its name, a folder, a file of weights or one that comes along, and the tokenizer
+// beside it.
 #pragma once
 
 #include <memory>
@@ -12,12 +13,13 @@
 namespace headlight::recipes {
 
 struct LoadedModel {
-  std::string folder;
+  std::string folder;  // of its configuration and tokenizer
   std::unique_ptr<models::Model> model;
   std::vector<std::string> notes = {};  // what a user should know of how it was read
+  std::string weights = {};             // the file in the folder that was named; empty: its own
 };
 
-// `name`: as model_folder() takes it. Throws Error(bad_input).
+// `name`: as model_place() takes it. Throws Error(bad_input).
 LoadedModel load_named_model(base::FileSystem& files, const std::string& name);
 
 // Names that a folder's model, tokenizer or run is read from, whether or not there are such files;

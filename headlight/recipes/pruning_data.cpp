@@ -20,7 +20,7 @@ constexpr int64_t kMeasuredLines = 20;     // one of so many
 // Lines with other words hidden in each batch.
 class HiddenWordsTask : public train::Task {
  public:
-  HiddenWordsTask(std::vector<std::vector<int64_t>> lines, HiddenWords hidden, uint64_t seed)
+  HiddenWordsTask(std::vector<std::vector<int64_t>> lines, data::HiddenWords hidden, uint64_t seed)
       : lines_(std::move(lines)), hidden_(std::move(hidden)), seed_(seed) {
     int64_t tokens = 0;
     for (const auto& line : lines_) tokens += static_cast<int64_t>(line.size());
@@ -34,7 +34,7 @@ class HiddenWordsTask : public train::Task {
     std::vector<Batch> rows;
     for (uint64_t i = 0; i < rows_; ++i) {
       const auto& line = lines_[static_cast<size_t>(random.below(i, lines_.size()))];
-      rows.push_back(masked_example(line, hidden_, key * rows_ + i));
+      rows.push_back(masked_example(line, hidden_, seed_, key * rows_ + i));
     }
     return heads::joined(rows);
   }
@@ -43,7 +43,7 @@ class HiddenWordsTask : public train::Task {
 
  private:
   std::vector<std::vector<int64_t>> lines_;
-  HiddenWords hidden_;
+  data::HiddenWords hidden_;
   uint64_t seed_;
   uint64_t rows_ = 1;
 };
@@ -173,7 +173,7 @@ class PruningDataMaker {
 
   void of_hidden_words(PruningData& made) const {
     const text::Tokenizer tokenizer = need_tokenizer(files_, loaded_);
-    const HiddenWords hidden = hidden_words(tokenizer, loaded_, request_.seed);
+    const data::HiddenWords hidden = data::hidden_words(tokenizer, loaded_.folder);
     std::vector<std::vector<int64_t>> training;
     std::vector<std::vector<int64_t>> measured;
     int64_t number = 0;
@@ -192,11 +192,11 @@ class PruningDataMaker {
   }
 
   heads::Examples hidden_examples(const std::vector<std::vector<int64_t>>& lines,
-                                  const HiddenWords& hidden) const {
+                                  const data::HiddenWords& hidden) const {
     std::vector<Batch> rows;
     for (const int64_t i : drawn(static_cast<int64_t>(lines.size())))
-      rows.push_back(
-          masked_example(lines[static_cast<size_t>(i)], hidden, static_cast<uint64_t>(i)));
+      rows.push_back(masked_example(lines[static_cast<size_t>(i)], hidden, request_.seed,
+                                    static_cast<uint64_t>(i)));
     return sorted_batches(std::move(rows));
   }
 

@@ -138,7 +138,7 @@ std::optional<ReferenceResult> compare_with_reference(base::ThreadPool& threads,
   tensor::Arena arena;
   autograd::Context context{.threads = threads, .arena = arena, .observer = &observer};
   const autograd::Value output = model.forward(context, batch);
-  if (model.has_logits()) model.logits(context, output);
+  model.run_head(context, output, batch);
   ReferenceResult result = observer.result();
   result.file = name;
   if (result.compared == 0) {

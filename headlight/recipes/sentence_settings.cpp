@@ -71,6 +71,20 @@ Pooling pooling_of(const SettingsFile& file) {
   file.refuse("pooling_mode", "is " + all + "; vectors are made by mean_tokens or by cls_token");
 }
 
+// How llama.cpp numbers the ways: 0 says nothing, 1 is the mean, 2 the first.
+Pooling pooling_of(const io::Gguf& file) {
+  const io::Json* architecture = file.setting("general.architecture");
+  const std::string key =
+      (architecture != nullptr && architecture->text() ? *architecture->text() : "") +
+      ".pooling_type";
+  const io::Json* type = file.setting(key);
+  const int64_t number = type == nullptr ? 0 : type->integer().value_or(-1);
+  if (number == 0 || number == 1) return Pooling::mean;
+  if (number == 2) return Pooling::first;
+  base::refuse("sentence vectors", file.path(),
+               key + " is " + json_text(*type) + "; vectors are made by 1 (mean) or 2 (first)");
+}
+
 class SentenceFolder {
  public:
   SentenceFolder(base::FileSystem& files, const LoadedModel& loaded)
@@ -78,6 +92,10 @@ class SentenceFolder {
 
   SentenceSettings read() const {
     SentenceSettings settings;
+    if (io::is_gguf_file(files_, loaded_.folder)) {
+      settings.pooling = pooling_of(io::open_gguf(files_, loaded_.folder));
+      return settings;
+    }
     const SettingsFile prompts = file("config_sentence_transformers.json");
     settings.prompt = default_prompt(prompts);
     const std::string pooling = pooling_folder();

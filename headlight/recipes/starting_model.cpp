@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "headlight/recipes/embedded.h"
 #include "headlight/recipes/task_models.h"
@@ -16,14 +17,14 @@ using base::ErrorKind;
 
 constexpr int64_t kShortestContext = 256;  // of encoder-decoders: room for longer sentences
 
-nn::Activation activation_of(const std::string& name) {
-  if (name == "relu") return nn::Activation::relu;
-  return name == "gelu" ? nn::Activation::gelu : nn::Activation::gelu_tanh;
-}
-
-// Weights, gradients and two moments, and what a step on `tokens` tokens holds for going backwards.
-void check_training_memory(base::FileSystem& files, const models::ModelPlan& plan, int64_t tokens) {
-  const double numbers = 4 * static_cast<double>(plan.parameters) +
+// Weights, gradients (of each level of the tree of shards) and two moments, and what a step on
+// `tokens` tokens holds for going backwards.
+void check_training_memory(base::FileSystem& files, const models::ModelPlan& plan,
+                           const TrainSettings& settings, int64_t tokens) {
+  const auto own_shards =
+      static_cast<double>(std::max<int64_t>(1, settings.shards / settings.ranks));
+  const double sets = 2 + std::log2(own_shards) + 2 / static_cast<double>(settings.ranks);
+  const double numbers = sets * static_cast<double>(plan.parameters) +
                          static_cast<double>(plan.tables) +
                          static_cast<double>(plan.activations) * static_cast<double>(tokens);
   base::check_memory(files, numbers * sizeof(float), "train",
@@ -34,22 +35,10 @@ void check_training_memory(base::FileSystem& files, const models::ModelPlan& pla
 models::ModelRequest request_of(const TrainSettings& s, const text::Tokenizer& tokenizer,
                                 int64_t block_size) {
   const text::SpecialIds& ids = tokenizer.special();
-  models::ModelRequest request{
-      .vocab_size = tokenizer.size(),
-      .n_layer = s.n_layer,
-      .n_encoder_layer = s.n_encoder_layer,
-      .n_decoder_layer = s.n_decoder_layer,
-      .n_head = s.n_head,
-      .n_embd = s.n_embd,
-      .d_ff = s.d_ff,
-      .block_size = block_size,
-      .dropout = static_cast<float>(s.dropout),
-      .bias = s.bias,
-      .tie_embeddings = s.tie_embeddings,
-      .pre_norm = s.norm == "pre",
-      .learned_positions = s.positions == "learned",
-      .activation = activation_of(s.activation),
-      .special_ids = {.padding = ids.pad, .begin = ids.bos, .end = ids.eos}};
+  models::ModelRequest request = asked_model(s);
+  request.vocab_size = tokenizer.size();
+  request.block_size = block_size;
+  request.special_ids = {.padding = ids.pad, .begin = ids.bos, .end = ids.eos};
   const bool translates = models_of_task(s.task).capability == &models::Capabilities::translates;
   if (translates) request.special_ids.decoder_start = ids.bos;
   return request;
@@ -63,7 +52,10 @@ text::Tokenizer starting_tokenizer(base::FileSystem& files, const TrainSettings&
   if (!settings.init.empty())
     return text::load_tokenizer(files, model_folder(files, settings.init));
   if (kind == "char") return text::char_tokenizer(texts.all, texts.special);
-  if (kind == "word") return text::word_tokenizer(texts.training, text::sequence_tokens());
+  if (kind == "word") {
+    return text::word_tokenizer(texts.training,
+                                texts.special.empty() ? text::sequence_tokens() : texts.special);
+  }
   if (kind.starts_with("bpe:")) {
     const int64_t size = integer_of("tokenizer", kind.substr(4), {0, INT64_MAX});
     std::vector<std::string> tokens = texts.special;
@@ -87,7 +79,7 @@ text::Tokenizer starting_tokenizer(base::FileSystem& files, const TrainSettings&
 std::unique_ptr<models::Model> initial_model(base::FileSystem& files, const TrainSettings& settings,
                                              const text::Tokenizer& tokenizer) {
   std::unique_ptr<models::Model> model =
-      models::load_model(files, model_folder(files, settings.init));
+      models::load_model(files, model_place(files, settings.init));
   check_task_model(settings.task, *model, settings.init, "trains");
   const int64_t ids = std::min(model->vocab_size(), model->source_vocab_size());
   if (tokenizer.size() > ids) {
@@ -101,9 +93,9 @@ std::unique_ptr<models::Model> initial_model(base::FileSystem& files, const Trai
 std::unique_ptr<models::Model> fresh_model(base::FileSystem& files, const TrainSettings& s,
                                            const text::Tokenizer& tokenizer,
                                            const BatchSize& batch) {
-  const models::ModelPlan plan = models::known_architectures().plan(
-      models_of_task(s.task).fresh_type, request_of(s, tokenizer, batch.context));
-  check_training_memory(files, plan, batch.tokens);
+  const models::ModelPlan plan =
+      models::known_architectures().plan(s.arch, request_of(s, tokenizer, batch.context));
+  check_training_memory(files, plan, s, batch.tokens);
   std::unique_ptr<models::Model> model = plan.make();
   model->draw(static_cast<uint64_t>(s.seed));
   return model;

@@ -5,15 +5,19 @@
 #include <string_view>
 
 #include "headlight/models/models.h"
+#include "headlight/recipes/train_settings.h"
 
 namespace headlight::recipes {
 
 struct TaskModels {
   bool models::Capabilities::*capability;
-  std::string_view fresh_type;  // model_type of what is trained from scratch
+  std::string_view fresh_type;  // model_type of what is trained where no other is asked for
 };
 
 TaskModels models_of_task(std::string_view task);
+
+// What the keys ask of a fresh model; its vocabulary, context and special ids are left open.
+models::ModelRequest asked_model(const TrainSettings& settings);
 
 // The task that evaluates a model where none is named.
 std::string_view task_of_model(const models::Model& model);

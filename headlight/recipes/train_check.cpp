@@ -1,8 +1,12 @@
 // Contradictions between the keys of a run.
 #include "headlight/recipes/train_check.h"
 
+#include <bit>
+
 #include "headlight/base/base.h"
 #include "headlight/io/io.h"
+#include "headlight/recipes/task_models.h"
+#include "headlight/recipes/train_keys.h"
 
 namespace headlight::recipes {
 namespace {
@@ -27,14 +31,11 @@ class SettingsCheck {
   void run() const {
     if (s_.task.empty())
       refuse("task",
-             "is missing: " + values_.key_text("task") + " lm|translate|numbers|copy|reverse");
+             "is missing: " + values_.key_text("task") + " lm|mlm|translate|numbers|copy|reverse");
     check_data();
     check_tokenizer();
-    if (s_.task == "lm") {
-      check_gpt();
-    } else {
-      check_seq2seq();
-    }
+    check_batches();
+    if (s_.init.empty()) check_architecture();
     check_numbers();
   }
 
@@ -66,27 +67,36 @@ class SettingsCheck {
   }
 
   void check_tokenizer() const {
-    constexpr int64_t kSmallest = 260;  // all bytes and four special tokens
+    constexpr int64_t kBytes = 256;
+    const int64_t smallest = kBytes + (s_.task == "mlm" ? 5 : 4);  // with special tokens
     if (!s_.tokenizer.starts_with("bpe:")) return;
     try {
       integer_of(values_.source("tokenizer") + " bpe:N", s_.tokenizer.substr(4),
-                 {kSmallest, 1 << 20});
+                 {smallest, 1 << 20});
     } catch (const Error& error) {
       throw error.with_kind(kind_of_wrong(values_, "tokenizer"));
     }
   }
 
-  void check_gpt() const {
-    refuse_given({"n-encoder-layer", "n-decoder-layer"}, "task lm trains a GPT, which has n_layer");
-    refuse_given({"batch-tokens"}, "task lm counts windows: batch_size");
-    if (s_.norm == "post") refuse_given({"norm"}, "a GPT has its norms before: pre");
-    if (s_.positions == "sinusoidal") refuse_given({"positions"}, "a GPT has learned ones");
-  }
-
-  void check_seq2seq() const {
-    if (!s_.bias) refuse_given({"bias"}, "an encoder-decoder has biases");
+  void check_batches() const {
     if (s_.is_generated())
       refuse_given({"batch-tokens"}, "task " + s_.task + " counts sequences: batch_size");
+    if (s_.task == "lm" || s_.task == "mlm")
+      refuse_given({"batch-tokens"}, "task " + s_.task + " counts windows: batch_size");
+  }
+
+  void check_architecture() const {
+    const models::Registry& known = models::known_architectures();
+    const models::Architecture* asked = known.find(s_.arch);
+    const auto capability = models_of_task(s_.task).capability;
+    if (asked == nullptr || asked->fresh == nullptr || !(asked->capabilities.*capability)) {
+      refuse("arch", "is " + io::in_quotes(s_.arch) + ", task " + s_.task + " trains " +
+                         known.types_that({capability}) +
+                         (asked == nullptr ? base::nearest_hint(s_.arch, known.types()) : ""));
+    }
+    if (const auto fault = models::fault_of(asked_model(s_), asked->choices, s_.arch)) {
+      refuse(key_of(fault->key), fault->why);
+    }
   }
 
   void check_numbers() const {
@@ -95,6 +105,13 @@ class SettingsCheck {
                   "is not a multiple of n_head " + std::to_string(s_.n_head) + "; n_head " +
                       base::nearest_divisors(s_.n_embd, s_.n_head) + " would do");
     }
+    if (s_.n_kv_head > 0 && s_.n_head % s_.n_kv_head != 0) {
+      throw Error(ErrorKind::bad_input, "n_kv_head", std::to_string(s_.n_kv_head),
+                  std::to_string(s_.n_head) + " heads cannot share so many evenly; n_kv_head " +
+                      base::nearest_divisors(s_.n_head, s_.n_kv_head) + " would do");
+    }
+    if (!std::has_single_bit(static_cast<uint64_t>(s_.shards)))
+      refuse("shards", "is " + std::to_string(s_.shards) + ", it must be a power of two");
     if (s_.learning_rate == 0) refuse("learning-rate", "must be more than 0");
     if (s_.min_lr > s_.learning_rate && s_.schedule == "cosine")
       refuse("min-lr", "is " + io::number_text(s_.min_lr) + ", more than learning_rate " +
@@ -114,34 +131,48 @@ void drop_below_task(GivenValues& values, std::span<const std::string_view> keys
 
 // A task that is a mistake is told later.
 void settle_task(GivenValues& values) {
-  constexpr std::string_view kNotOfGpt[] = {
-      "n-encoder-layer", "n-decoder-layer", "batch-tokens", "norm",
-      "positions",       "source",          "target"};
-  constexpr std::string_view kNotOfSeq2Seq[] = {"bias"};
+  constexpr std::string_view kNotOfTexts[] = {"batch-tokens", "source", "target"};
   constexpr std::string_view kNotOfMadeUp[] = {"batch-tokens"};
   const auto task = values.text("task");
-  if (!task) return;
-  if (*task == "lm") return drop_below_task(values, kNotOfGpt);
-  drop_below_task(values, kNotOfSeq2Seq);
-  if (*task == "translate") return;
+  if (!task || *task == "translate") return;
+  if (!is_generated_task(*task)) return drop_below_task(values, kNotOfTexts);
   drop_below_task(values, kDataKeys);
   drop_below_task(values, kNotOfMadeUp);
+}
+
+// Keys that the architecture does not leave open, where it was given with more weight.
+void settle_architecture(GivenValues& values) {
+  const auto task = values.text("task");
+  const auto arch = values.text("arch");
+  if (!task && !arch) return;
+  const models::Architecture* known = models::known_architectures().find(
+      arch ? std::string_view(*arch) : models_of_task(*task).fresh_type);
+  if (known == nullptr) return;
+  const Level decided = values.level(arch ? "arch" : "task");
+  for (const TrainKey& key : train_keys()) {
+    const bool is_lighter = values.has(key.name) && values.level(key.name) > decided;
+    if (is_lighter && !models::is_open(known->choices, key_in_files(key.name)))
+      values.drop(key.name);
+  }
 }
 
 void settle_init(GivenValues& values) {
   const std::string why = "comes with the model of " + values.key_text("init");
   for (const std::string_view key :
-       {"n-layer", "n-encoder-layer", "n-decoder-layer", "n-head", "n-embd", "d-ff", "dropout",
-        "bias", "tie-embeddings", "norm", "positions", "activation", "tokenizer"}) {
+       {"arch", "n-layer", "n-encoder-layer", "n-decoder-layer", "n-head", "n-kv-head", "n-embd",
+        "d-ff", "sliding-window", "rope-theta", "dropout", "bias", "tie-embeddings", "norm",
+        "positions", "activation", "tokenizer"}) {
     exclude(values, key, "init", why);
   }
-  if (values.text("task") != "lm") exclude(values, "block-size", "init", why);
+  const auto task = values.text("task");
+  if (task != "lm" && task != "mlm") exclude(values, "block-size", "init", why);
 }
 
 }  // namespace
 
 void settle_train_values(GivenValues& values) {
   settle_task(values);
+  settle_architecture(values);
   for (const std::string_view key : {"source", "target"}) {
     exclude(values, key, "data", instead_of_data(values));
   }

@@ -15,13 +15,13 @@ io::Json event_object(std::string_view event, int64_t step, io::Json::Object fac
 }  // namespace
 
 io::Json event_json(const TrainStart& event) {
-  return event_object("start", event.step,
-                      {{"task", event.task},
-                       {"parameters", event.parameters},
-                       {"data", event.data},
-                       {"steps", event.steps},
-                       {"memory", event.memory},
-                       {"estimated_seconds", std::round(event.estimated_seconds)}});
+  io::Json::Object facts{
+      {"task", event.task},     {"parameters", event.parameters},
+      {"data", event.data},     {"steps", event.steps},
+      {"memory", event.memory}, {"estimated_seconds", std::round(event.estimated_seconds)},
+      {"shards", event.shards}, {"ranks", event.ranks}};
+  if (!event.memory_saved.empty()) facts.emplace_back("memory_saved", event.memory_saved);
+  return event_object("start", event.step, std::move(facts));
 }
 
 io::Json event_json(const TrainStep& event) {

@@ -19,6 +19,9 @@ struct TrainStart {
   int64_t steps = 0;        // still to do
   std::string memory = {};  // "12 MB"
   double estimated_seconds = 0;
+  int64_t shards = 1;
+  int ranks = 1;
+  std::string memory_saved = {};  // on each rank, by owning a part of the optimizer; alone: none
   // For people, not of the log.
   int64_t train_tokens = 0;  // 0: the task makes its data
   double epochs = 0;         // that the steps are; 0: there are none
@@ -51,7 +54,7 @@ struct TrainCheckpoint {
 
 // A first thing to do with the trained model: `headlight COMMAND FOLDER OPTION VALUE MORE`.
 struct NextCommand {
-  std::string command;  // "generate" or "translate"
+  std::string command;  // "generate", "translate" or "embed"
   std::string option;   // "--prompt"
   std::string value;    // a text of the data
   std::string more;     // further options; may be empty

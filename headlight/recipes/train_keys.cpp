@@ -1,6 +1,8 @@
 // Keys, presets and defaults of training runs.
 #include "headlight/recipes/train_keys.h"
 
+#include "headlight/train/train.h"
+
 namespace headlight::recipes {
 namespace {
 
@@ -11,15 +13,17 @@ constexpr int64_t kMany = int64_t{1} << 40;
 constexpr int64_t kWide = int64_t{1} << 20;
 constexpr std::string_view kNorms[] = {"pre", "post"};
 constexpr std::string_view kPositions[] = {"learned", "sinusoidal"};
-constexpr std::string_view kActivations[] = {"gelu", "gelu_new", "relu"};
+constexpr std::string_view kActivations[] = {"gelu", "gelu_new", "relu", "silu"};
 constexpr std::string_view kOptimizers[] = {"adamw", "adam", "sgd"};
 constexpr std::string_view kSchedules[] = {"cosine", "noam", "inverse_sqrt", "constant"};
 
 constexpr TrainKey kKeyTable[] = {
     {"preset", "NAME", "tiny, shakespeare-char-cpu, transformer-base, gpt2 or numbers",
      TextKey{&S::preset}},
-    {"task", "NAME", "lm, translate, numbers, copy or reverse", ChoiceKey{&S::task, kTasks}},
-    {"data", "PATH", "text (lm) or tab-separated pairs (translate)", TextKey{&S::data}},
+    {"task", "NAME", "lm, mlm, translate, numbers, copy or reverse", ChoiceKey{&S::task, kTasks}},
+    {"arch", "TYPE", "model_type of what is trained (default: gpt2 for lm, bert for mlm)",
+     TextKey{&S::arch}},
+    {"data", "PATH", "text (lm, mlm) or tab-separated pairs (translate)", TextKey{&S::data}},
     {"valid", "PATH", "the same for validation (default: a part of the data)", TextKey{&S::valid}},
     {"source", "PATH", "translate: one sentence per line, instead of --data", TextKey{&S::source}},
     {"target", "PATH", "translate: their translations", TextKey{&S::target}},
@@ -34,17 +38,23 @@ constexpr TrainKey kKeyTable[] = {
     {"n-decoder-layer", "N", "layers of the decoder (default: n_layer)",
      IntegerKey{&S::n_decoder_layer, {1, 1000}}},
     {"n-head", "N", "heads of a layer", IntegerKey{&S::n_head, {1, kWide}}},
+    {"n-kv-head", "N", "key and value heads that they share (default: n_head)",
+     IntegerKey{&S::n_kv_head, {1, kWide}}},
     {"n-embd", "N", "model width", IntegerKey{&S::n_embd, {1, kWide}}},
-    {"d-ff", "N", "width of the feed-forward layers (default: 4 n_embd)",
+    {"d-ff", "N", "width of the feed-forward layers (default: 4 n_embd, with a gate 8/3 n_embd)",
      IntegerKey{&S::d_ff, {1, kWide}}},
     {"block-size", "N", "most tokens in a sequence", IntegerKey{&S::block_size, {1, kWide}}},
+    {"sliding-window", "N", "tokens that layers with a window see (default: the architecture's)",
+     IntegerKey{&S::sliding_window, {1, kWide}}},
+    {"rope-theta", "X", "base of rotary positions (default: the architecture's)",
+     RealKey{&S::rope_theta, {1, 1e12}}},
     {"dropout", "P", "share of numbers dropped in training", RealKey{&S::dropout, {0, 0.99}}},
-    {"bias", "true|false", "biases in a GPT", SwitchKey{&S::bias}},
+    {"bias", "true|false", "biases, where the architecture has such a switch", SwitchKey{&S::bias}},
     {"tie-embeddings", "true|false", "the output layer is the embedding table",
      SwitchKey{&S::tie_embeddings}},
-    {"norm", "pre|post", "where an encoder-decoder has its norms", ChoiceKey{&S::norm, kNorms}},
+    {"norm", "pre|post", "norms before or after sublayers", ChoiceKey{&S::norm, kNorms}},
     {"positions", "KIND", "sinusoidal or learned", ChoiceKey{&S::positions, kPositions}},
-    {"activation", "NAME", "relu, gelu (exact) or gelu_new (tanh)",
+    {"activation", "NAME", "relu, gelu (exact), gelu_new (tanh) or silu",
      ChoiceKey{&S::activation, kActivations}},
     {"batch-size", "N", "sequences in a batch; translate: on average",
      IntegerKey{&S::batch_size, {1, kWide}}},
@@ -52,6 +62,8 @@ constexpr TrainKey kKeyTable[] = {
      IntegerKey{&S::batch_tokens, {1, kMany}}},
     {"gradient-accumulation-steps", "N", "batches of a step",
      IntegerKey{&S::gradient_accumulation_steps, {1, kWide}}},
+    {"shards", "S", "runs of a step's sequences, added in a fixed tree (default: 1; max(8, ranks))",
+     IntegerKey{&S::shards, {1, train::kMaxShards}}},
     {"max-iters", "N", "steps", IntegerKey{&S::max_iters, {1, kMany}}, true},
     {"eval-interval", "N", "steps between evaluations, each of which is saved",
      IntegerKey{&S::eval_interval, {1, kMany}}, true},
@@ -147,11 +159,16 @@ constexpr Preset kPresetTable[] = {{"tiny", kTiny},
 
 // Defaults of GPTs and of encoder-decoders.
 constexpr Values kLmDefaults[] = {
-    {"tokenizer", "char"}, {"n-layer", "4"},         {"n-head", "4"},
-    {"n-embd", "128"},     {"block-size", "64"},     {"batch-size", "12"},
-    {"max-iters", "2000"}, {"eval-interval", "250"}, {"learning-rate", "1e-3"},
-    {"min-lr", "1e-4"},    {"warmup-iters", "100"},  {"activation", "gelu_new"},
-    {"beta2", "0.99"},     {"weight-decay", "0.1"}};
+    {"tokenizer", "char"},  {"n-layer", "4"},         {"n-head", "4"},
+    {"n-embd", "128"},      {"block-size", "64"},     {"batch-size", "12"},
+    {"max-iters", "2000"},  {"eval-interval", "250"}, {"learning-rate", "1e-3"},
+    {"min-lr", "1e-4"},     {"warmup-iters", "100"},  {"beta2", "0.99"},
+    {"weight-decay", "0.1"}};
+constexpr Values kMlmDefaults[] = {
+    {"tokenizer", "bpe:8000"}, {"n-layer", "4"},         {"n-head", "4"},
+    {"n-embd", "128"},         {"block-size", "64"},     {"batch-size", "16"},
+    {"max-iters", "2000"},     {"eval-interval", "250"}, {"learning-rate", "1e-3"},
+    {"min-lr", "1e-4"},        {"warmup-iters", "100"},  {"weight-decay", "0.01"}};
 constexpr Values kTranslateDefaults[] = {
     {"tokenizer", "bpe:8000"},  {"n-layer", "4"},         {"n-head", "4"},
     {"n-embd", "256"},          {"batch-tokens", "4096"}, {"dropout", "0.1"},
@@ -167,11 +184,9 @@ constexpr Values kReverseDefaults[] = {
     {"batch-size", "128"},     {"max-iters", "5000"}, {"eval-interval", "500"},
     {"learning-rate", "3e-3"}, {"min-lr", "1e-5"},    {"warmup-iters", "200"}};
 
-constexpr Preset kTaskTable[] = {{"lm", kLmDefaults},
-                                 {"translate", kTranslateDefaults},
-                                 {"numbers", kNumbers},
-                                 {"copy", kCopyDefaults},
-                                 {"reverse", kReverseDefaults}};
+constexpr Preset kTaskTable[] = {
+    {"lm", kLmDefaults},   {"mlm", kMlmDefaults},   {"translate", kTranslateDefaults},
+    {"numbers", kNumbers}, {"copy", kCopyDefaults}, {"reverse", kReverseDefaults}};
 
 }  // namespace
 

@@ -18,7 +18,7 @@ struct RealKey {
   Range<double> range;
 };
 struct SwitchKey {
-  bool TrainSettings::*field;
+  std::optional<bool> TrainSettings::*field;
 };
 struct ChoiceKey {
   std::string TrainSettings::*field;

@@ -42,6 +42,7 @@ std::optional<io::Json> earlier_run(base::FileSystem& files, const TrainRequest&
   if (base::exists(files, run_file(folder))) {
     io::Json run = io::read_json(files, run_file(folder));
     const bool is_copy = run.find("task") != nullptr && run.find("data_sum") == nullptr;
+    add_later_keys(run);
     if (!is_copy) return run;  // or garbage, which is told of where it is read
     throw Error(ErrorKind::bad_input, request.values.key_text("out"), folder,
                 "holds a model and no run to go on with; " + request.values.key_text("init") + " " +
@@ -90,6 +91,57 @@ void check_not_past(const train::Checkpoints& checkpoints, const TrainRequest& r
                   "; a number above " + step + " goes on");
 }
 
+// All ranks have the same settings, or the first key that differs is named.
+void check_same_settings(ranks::Group& group, io::Json settings, bool is_resumed) {
+  settings.object()->emplace_back("resume", is_resumed);
+  const std::string text = io::json_text(settings);
+  if (group.is_alone() || !group.any(group.from_first(text) != text)) return;
+  std::vector<ranks::SharedFact> facts;
+  for (const auto& [name, value] : *settings.object())
+    facts.push_back({name, io::json_text(value)});
+  ranks::check_same(group, facts, ErrorKind::usage);
+}
+
+void check_same_data(ranks::Group& group, const TrainSetup& setup) {
+  if (group.is_alone()) return;
+  train::Checksum weights;
+  weights.add(setup.model->parameters());
+  ranks::check_same(group,
+                    {{.name = "the checksum of its data",
+                      .value = setup.data_sum,
+                      .advice = "every machine needs the same files"},
+                     {.name = "the checksum of the first weights", .value = weights.text()}},
+                    ErrorKind::bad_input);
+}
+
+// What can be done with the model, in one line to try.
+NextCommand next_command(const models::Model& model, const std::string& example) {
+  const models::Capabilities can = model.capabilities();
+  if (can.continues_prompt) return {"generate", "--prompt", example, "--temperature 0.8"};
+  return {can.translates ? "translate" : "embed", "--text", example, ""};
+}
+
+// The text with the word in its middle hidden, and what the model puts there: "to [be] or not".
+std::string filled_word(autograd::Context& context, const models::Model& model,
+                        const text::Tokenizer& tokenizer, const std::string& text) {
+  std::vector<int64_t> ids = tokenizer.encode(text, {.framed = true});
+  const auto before = std::ssize(tokenizer.frame().before);
+  const auto end = std::ssize(ids) - std::ssize(tokenizer.frame().after);
+  if (before >= end || end > model.context_length()) return "";
+  const auto at = static_cast<size_t>((before + end) / 2);
+  ids[at] = data::hidden_words(tokenizer, "").mask;
+  const models::Batch batch{.ids = tensor::Tensor::of({1, std::ssize(ids)}, ids)};
+  const tensor::Tensor logits = model.logits(context, model.forward(context, batch)).data();
+  const float* row = logits.data<float>() + static_cast<int64_t>(at) * logits.size(2);
+  const auto decoded = [&](size_t first, size_t last) {
+    return tokenizer.decode(std::span(ids).subspan(first, last - first), {.special = false});
+  };
+  ids[at] = std::max_element(row, row + tokenizer.size()) - row;
+  std::string line = decoded(0, at) + "[" + decoded(at, at + 1) + "]" + decoded(at + 1, ids.size());
+  std::ranges::replace(line, '\n', ' ');
+  return line;
+}
+
 int64_t parameters_of(const models::Model& model) {
   int64_t count = 0;
   for (const auto& parameter : model.parameters()) count += parameter->shape().elements();
@@ -130,24 +182,25 @@ TrainRun::TrainRun(base::ThreadPool& threads, base::FileSystem& files, const Tra
     : threads_(threads),
       files_(files),
       folder_(request.folder),
+      group_(request.group == nullptr ? alone_ : *request.group),
       checkpoints_(files, request.folder) {
+  const int64_t shards = request.group == nullptr ? 1 : std::max(8, group_.count());
   // What is wrong with the request alone is told first.
-  if (!request.resume) settings_ = read_train_settings(request.values, files_, nullptr);
-  // Looked at before it is locked: of two that start at once, one must not stop the other and then
-  // be stopped itself.
-  if (!request.resume) check_is_new(files_, request);
-  lock_.emplace(folder_, request.values.key_text("out"));
-  const auto before = earlier_run(files_, request);
+  if (!request.resume) settings_ = read_train_settings(request.values, files_, nullptr, shards);
+  const auto before = begun_run(request);
   has_begun_ = before.has_value();
   if (!has_begun_) check_can_begin(request);
   if (request.resume) {
-    settings_ = read_train_settings(request.values, files_, before ? &*before : nullptr);
+    settings_ = read_train_settings(request.values, files_, before ? &*before : nullptr, shards);
   }
-  if (before) {
-    check_unchanged(*before, settings_json(settings_), run_file(folder_));
-    check_not_past(checkpoints_, request, settings_.max_iters);
+  settings_.ranks = group_.count();
+  check_same_settings(group_, settings_json(settings_), request.resume);
+  check_shards(request);
+  if (before) check_unchanged(*before, settings_json(settings_), run_file(folder_));
+  if (group_.is_first()) {
+    if (before) check_not_past(checkpoints_, request, settings_.max_iters);
+    check_writable(files_, folder_);
   }
-  check_writable(files_, folder_);
   try {
     setup_ = make_train_setup(files_, settings_, request.values);
   } catch (const Error& error) {
@@ -155,10 +208,39 @@ TrainRun::TrainRun(base::ThreadPool& threads, base::FileSystem& files, const Tra
     const bool is_typed = request.values.has("encoding") || error.kind() != ErrorKind::usage;
     throw is_typed ? error : error.with_kind(ErrorKind::bad_input);
   }
+  check_same_data(group_, setup_);
   if (before) check_data(*before, setup_, request);
 }
 
+// What run.json of the folder says; the folder is then this run's. The first rank tells the others.
+std::optional<io::Json> TrainRun::begun_run(const TrainRequest& request) {
+  std::optional<io::Json> before;
+  if (group_.is_first()) {
+    // Looked at before it is locked: of two that start at once, one must not stop the other and
+    // then be stopped itself.
+    if (!request.resume) check_is_new(files_, request);
+    lock_.emplace(folder_, request.values.key_text("out"));
+    before = earlier_run(files_, request);
+  }
+  if (group_.is_alone()) return before;
+  const std::string text = group_.from_first(before ? io::json_text(*before) : "");
+  if (text.empty()) return std::nullopt;
+  return io::parse_json(text, run_file(folder_));
+}
+
+void TrainRun::check_shards(const TrainRequest& request) const {
+  if (group_.count() <= settings_.shards) return;
+  const std::string ranks = std::to_string(group_.count());
+  throw Error(request.values.has("shards") ? ErrorKind::usage : ErrorKind::bad_input,
+              request.values.source("shards"), std::to_string(settings_.shards),
+              "there are " + ranks + " ranks, and each needs a shard of a step; " +
+                  (has_begun_ ? "the run was started with so many: at most as many ranks go on"
+                              : "start fewer ranks, or give " + request.values.key_text("shards") +
+                                    " " + ranks));
+}
+
 void TrainRun::begin_folder() {
+  if (!group_.is_first()) return;
   base::make_directories(files_, folder_);
   lock_->take();  // the folder may be new
   if (!has_begun_ && base::exists(files_, run_file(folder_))) {
@@ -172,61 +254,78 @@ void TrainRun::begin_folder() {
 }
 
 void TrainRun::prepare(const TrainListener& listener) {
-  trainer_.emplace(threads_, *setup_.model, *setup_.task,
-                   trainer_options(settings_, *setup_.model));
+  trainer_.emplace(threads_, *setup_.model, *setup_.task, trainer_options(settings_, *setup_.model),
+                   &group_);
   is_resumed_ = checkpoints_.restore(*trainer_);
   first_step_ = step();
-  log_.emplace(files_, folder_, first_step_);
+  if (group_.is_first()) log_.emplace(files_, folder_, first_step_);
+  const TrainStart start =
+      start_event(first_step_ < settings_.max_iters ? trainer_->rehearse() : 0);
+  if (log_) log_->add(event_json(start));
+  if (listener.start) listener.start(start);
+}
+
+TrainStart TrainRun::start_event(double step_seconds) const {
   const int64_t parameters = parameters_of(*setup_.model);
   const int64_t left = std::max<int64_t>(0, settings_.max_iters - first_step_);
-  const double seconds = left == 0 ? 0 : trainer_->rehearse();
-  const uint64_t weights = 4 * sizeof(float) * static_cast<uint64_t>(parameters);
-  const TrainStart start{
+  // Weights, gradients and, of this rank's part, two moments.
+  const auto share = static_cast<uint64_t>(group_.count());
+  const uint64_t weights = sizeof(float) * static_cast<uint64_t>(parameters);
+  const uint64_t moments = 2 * weights;
+  return {
       .step = first_step_,
       .task = settings_.task,
       .parameters = parameters,
       .data = setup_.data_text,
       .steps = left,
-      .memory = base::memory_text(weights + trainer_->arena().peak_bytes()),
-      .estimated_seconds = seconds * static_cast<double>(left),
+      .memory = base::memory_text(2 * weights + moments / share + trainer_->arena().peak_bytes()),
+      .estimated_seconds = step_seconds * static_cast<double>(left),
+      .shards = settings_.shards,
+      .ranks = group_.count(),
+      .memory_saved = group_.is_alone() ? "" : base::memory_text(moments - moments / share),
       .train_tokens = setup_.train_tokens,
       .epochs = setup_.epoch_steps > 0 ? static_cast<double>(left) / setup_.epoch_steps : 0};
-  log_->add(event_json(start));
-  if (listener.start) listener.start(start);
 }
 
 train::Outcome TrainRun::run(const TrainListener& listener) {
-  if (!is_resumed_) checkpoints_.begin();
+  if (!is_resumed_ && group_.is_first()) checkpoints_.begin();
+  // The last rank writes samples for the one that shows them.
+  const bool wants_samples = group_.any(listener.wants_samples);
   Failure failure;
+  const auto log = [&](const auto& event) {
+    if (log_) failure.keep([&] { log_->add(event_json(event)); });
+  };
   const train::LoopEvents events{
       .step =
           [&](const train::StepResult& result) {
             const TrainStep event = step_event(result);
-            if (event.is_logged) failure.keep([&] { log_->add(event_json(event)); });
+            if (event.is_logged) log(event);
             failure.tell(listener.step, [&] { return event; });
           },
       .evaluating = [&] { failure.tell(listener.evaluating); },
       .evaluation =
           [&](int64_t step, double loss) {
-            failure.keep([&] { log_->add(event_json(evaluation_event(step, loss, false))); });
-            failure.tell(listener.evaluation,
-                         [&] { return evaluation_event(step, loss, listener.wants_samples); });
+            TrainEvaluation event = evaluation_event(step, loss);
+            log(event);
+            if (wants_samples) event.sample = shared_sample();
+            failure.tell(listener.evaluation, [&] { return event; });
           },
       // The log is on the disk before its checkpoint: lines behind a checkpoint are dropped when a
       // run is resumed, lines that are missing could not be had again.
       .saving =
           [&](int64_t step) {
-            failure.keep([&] {
-              log_->add(event_json(TrainCheckpoint{step}));
-              log_->save();
-            });
+            log(TrainCheckpoint{step});
+            if (log_) failure.keep([&] { log_->save(); });
           },
       .checkpoint =
           [&](int64_t step) {
             failure.tell(listener.checkpoint, [&] { return TrainCheckpoint{step}; });
           },
       .interrupted =
-          [&] { return failure.is_there() || (listener.interrupted && listener.interrupted()); }};
+          [&] {
+            return group_.any(failure.is_there() ||
+                              (listener.interrupted && listener.interrupted()));
+          }};
   const train::Outcome outcome = train::run_loop(*trainer_, checkpoints_,
                                                  {.max_iters = settings_.max_iters,
                                                   .eval_interval = settings_.eval_interval,
@@ -236,8 +335,10 @@ train::Outcome TrainRun::run(const TrainListener& listener) {
   if (outcome == train::Outcome::interrupted) return outcome;
   if (setup_.generated && listener.evaluating) listener.evaluating();
   done_ = conclusion();
-  log_->add(event_json(*done_));
-  log_->save();
+  if (log_) {
+    log_->add(event_json(*done_));
+    log_->save();
+  }
   if (listener.done) listener.done(*done_);
   return outcome;
 }
@@ -272,15 +373,19 @@ TrainStep TrainRun::step_event(const train::StepResult& result) {
   return event;
 }
 
-TrainEvaluation TrainRun::evaluation_event(int64_t step, double valid_loss, bool with_sample) {
+TrainEvaluation TrainRun::evaluation_event(int64_t step, double valid_loss) const {
   TrainEvaluation event{.step = step,
                         .max_iters = settings_.max_iters,
                         .valid_loss = valid_loss,
                         .tokens_per_second = tokens_per_second()};
-  if (!log_->training().empty()) event.train_loss = log_->training().back().loss;
+  if (log_ && !log_->training().empty()) event.train_loss = log_->training().back().loss;
   if (step > first_step_ && step < settings_.max_iters) event.seconds_left = seconds_left(step);
-  if (with_sample) event.sample = sample();
   return event;
+}
+
+std::string TrainRun::shared_sample() {
+  const bool is_last = group_.rank() == group_.count() - 1;
+  return group_.gather(is_last ? sample() : "").back();
 }
 
 // What the model writes at this point.
@@ -289,6 +394,8 @@ std::string TrainRun::sample() {
   tensor::Arena arena;
   autograd::Context context{.threads = threads_, .arena = arena};
   const text::Tokenizer& tokenizer = *setup_.tokenizer;
+  if (settings_.task == "mlm")
+    return filled_word(context, *setup_.model, tokenizer, setup_.example);
   if (settings_.task == "lm") {
     const int64_t first_id = tokenizer.find("\n").value_or(0);
     const infer::GenerateOptions options{
@@ -310,19 +417,27 @@ std::string TrainRun::sample() {
 
 TrainDone TrainRun::conclusion() {
   const train::Progress& progress = trainer_->progress();
-  TrainDone done{
-      .step = progress.step,
-      .valid_loss = progress.valid_loss,
-      .best_valid_loss = progress.best_loss,
-      .best_step = progress.best_step,
-      .next = setup_.model->capabilities().continues_prompt
-                  ? NextCommand{"generate", "--prompt", setup_.example, "--temperature 0.8"}
-                  : NextCommand{"translate", "--text", setup_.example, ""}};
-  if (setup_.generated) {
-    const auto best = models::load_model(files_, folder_);
-    done.exact_match = exact_match(threads_, *best, *setup_.generated);
-  }
+  TrainDone done{.step = progress.step,
+                 .valid_loss = progress.valid_loss,
+                 .best_valid_loss = progress.best_loss,
+                 .best_step = progress.best_step,
+                 .next = next_command(*setup_.model, setup_.example)};
+  if (setup_.generated) done.exact_match = exam_of_best();
   return done;
+}
+
+// The first rank reads the best model; the others take its weights, as their own are done with.
+ExactMatch TrainRun::exam_of_best() {
+  std::unique_ptr<models::Model> read;
+  if (group_.is_first()) read = models::load_model(files_, folder_);
+  const models::Model& best = read ? *read : *setup_.model;
+  if (!group_.is_alone()) {
+    for (const nn::ParameterHandle& parameter : best.parameters()) {
+      tensor::Tensor numbers = parameter->change();
+      group_.from_first({numbers.mutable_data<float>(), static_cast<size_t>(numbers.elements())});
+    }
+  }
+  return exact_match(threads_, best, *setup_.generated, {.group = &group_});
 }
 
 TrainResult train_model(base::ThreadPool& threads, base::FileSystem& files,

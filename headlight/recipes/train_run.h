@@ -14,11 +14,14 @@ struct TrainRequest {
   std::string folder;       // of the run; new, unless it is resumed
   bool resume = false;      // go on with the run in the folder, to the bits of an uninterrupted one
   GivenValues values = {};  // keys: train_values({{"task", "copy"}, ...})
+  // The ranks of a launcher, all with the same request; they outlive the run. Null: alone.
+  ranks::Group* group = nullptr;
 };
 
 // The folder then holds config.json, model.safetensors (the best by validation loss) and the
 // tokenizer for other tools, run.json (the settings), log.jsonl, curves.svg and a checkpoint. Other
-// processes are kept out of it while the run lives. Threads and files must outlive it.
+// processes are kept out of it while the run lives. Threads and files must outlive it. Of several
+// ranks only the first needs the folder and touches it; each reads the data.
 class TrainRun {
  public:
   // Reads the settings and the data and makes the model. Nothing is written yet, but a folder that
@@ -54,16 +57,23 @@ class TrainRun {
   const std::optional<TrainDone>& result() const noexcept { return done_; }
 
  private:
+  std::optional<io::Json> begun_run(const TrainRequest& request);
+  void check_shards(const TrainRequest& request) const;
+  TrainStart start_event(double step_seconds) const;
   TrainStep step_event(const train::StepResult& result);
-  TrainEvaluation evaluation_event(int64_t step, double valid_loss, bool with_sample);
+  TrainEvaluation evaluation_event(int64_t step, double valid_loss) const;
   TrainDone conclusion();
+  ExactMatch exam_of_best();
   std::string sample();
+  std::string shared_sample();
   double tokens_per_second() const;
   double seconds_left(int64_t step) const;
 
   base::ThreadPool& threads_;
   base::FileSystem& files_;
   std::string folder_;
+  ranks::Group alone_;
+  ranks::Group& group_;
   std::optional<RunLock> lock_;
   bool has_begun_ = false;  // run.json was there
   bool is_resumed_ = false;
@@ -71,7 +81,7 @@ class TrainRun {
   TrainSetup setup_;
   train::Checkpoints checkpoints_;
   std::optional<train::Trainer> trainer_;
-  std::optional<train::RunLog> log_;
+  std::optional<train::RunLog> log_;  // of the first rank
   std::optional<TrainDone> done_;
   // Since the last line of the log.
   double loss_sum_ = 0;

@@ -6,6 +6,7 @@
 #include "headlight/base/base.h"
 #include "headlight/recipes/config_file.h"
 #include "headlight/recipes/habits.h"
+#include "headlight/recipes/task_models.h"
 #include "headlight/recipes/train_check.h"
 #include "headlight/recipes/train_keys.h"
 
@@ -15,12 +16,27 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
+// Presets have the switches of one architecture; another one keeps its own.
+bool is_for_another(const GivenValues& values, const Preset& preset) {
+  const auto arch = values.text("arch");
+  if (!arch) return false;
+  std::string task = values.text("task").value_or("");
+  for (const auto& [name, value] : preset.values) {
+    if (task.empty() && name == "task") task = value;
+  }
+  return *arch != models_of_task(task).fresh_type;
+}
+
 void fill(GivenValues& values, const Preset& preset, const std::string& source) {
+  constexpr std::string_view kSwitches[] = {"bias", "tie-embeddings", "norm", "positions",
+                                            "activation"};
   // Batches are counted in one way, and a model that is given has its own context.
   const bool skips_tokens = values.has("batch-size");
   const bool skips_block = values.has("init");
+  const bool skips_switches = is_for_another(values, preset);
   for (const auto& [name, value] : preset.values) {
     if ((skips_tokens && name == "batch-tokens") || (skips_block && name == "block-size")) continue;
+    if (skips_switches && std::ranges::find(kSwitches, name) != std::end(kSwitches)) continue;
     if (values.has(name)) continue;
     values.set(name, {std::string(value), source + " " + key_in_files(name), Level::preset});
   }
@@ -53,6 +69,12 @@ void fill_from_file(GivenValues& values, base::FileSystem& files, const std::str
   }
 }
 
+template <class T>
+io::Json json_of(const T& value) {
+  return value;
+}
+io::Json json_of(const std::optional<bool>& value) { return value ? io::Json(*value) : io::Json(); }
+
 std::string text_of(const io::Json& value) {
   if (const std::string* text = value.text()) return *text;
   if (const auto flag = value.boolean()) return *flag ? "true" : "false";
@@ -66,15 +88,23 @@ std::string run_value(const io::Json& run, std::string_view option) {
               "is missing: the file is not one that train has written");
 }
 
+// How run.json writes that a key was left open, where that is not an empty text.
+std::string_view left_open(const TrainKey& key) {
+  const auto* integer = std::get_if<IntegerKey>(&key.kind);
+  const auto* real = std::get_if<RealKey>(&key.kind);
+  if (integer && integer->range.lowest > 0) return "0";
+  if (real && real->range.lowest > 0) return "0.0";
+  return std::holds_alternative<SwitchKey>(key.kind) ? "null" : "";
+}
+
 void fill_from_run(GivenValues& values, const io::Json& run) {
   const auto fill_in = [&](std::string_view name, const std::string& text) {
     if (!values.has(name)) values.set(name, {text, "run.json " + key_in_files(name), Level::run});
   };
   for (const TrainKey& key : train_keys()) {
     const std::string text = run_value(run, key.name);
-    const auto* integer = std::get_if<IntegerKey>(&key.kind);
     // Keys that the first run left open are open here too.
-    if (text.empty() || (integer && integer->range.lowest > 0 && text == "0")) continue;
+    if (text.empty() || text == left_open(key)) continue;
     fill_in(key.name, text);
   }
   fill_in("seed", run_value(run, "seed"));
@@ -91,9 +121,9 @@ void fill_from_preset(GivenValues& values) {
   fill(values, *std::ranges::find(train_presets(), name, &Preset::name), "preset " + name);
 }
 
-bool switch_of(const GivenValues& values, std::string_view name, bool otherwise) {
+std::optional<bool> switch_of(const GivenValues& values, std::string_view name) {
   const auto text = values.text(name);
-  if (!text) return otherwise;
+  if (!text) return std::nullopt;
   const std::string small = in_small_letters(*text);
   if (small == "true" || small == "1" || small == "yes" || small == "on") return true;
   if (small == "false" || small == "0" || small == "no" || small == "off") return false;
@@ -107,9 +137,9 @@ void read_key(const GivenValues& values, const TrainKey& key, TrainSettings& to)
   } else if (const auto* real = std::get_if<RealKey>(&key.kind)) {
     if (const auto value = values.real(name, real->range)) to.*real->field = *value;
   } else if (const auto* flag = std::get_if<SwitchKey>(&key.kind)) {
-    to.*flag->field = switch_of(values, name, to.*flag->field);
+    to.*flag->field = switch_of(values, name);
   } else if (const auto* choice = std::get_if<ChoiceKey>(&key.kind)) {
-    to.*choice->field = values.choice(name, choice->choices);
+    if (values.has(name)) to.*choice->field = values.choice(name, choice->choices);
   } else if (const auto value = values.text(name)) {
     to.*std::get<TextKey>(key.kind).field = *value;
   }
@@ -117,18 +147,30 @@ void read_key(const GivenValues& values, const TrainKey& key, TrainSettings& to)
 
 // Where neither preset nor task says otherwise.
 constexpr std::pair<std::string_view, std::string_view> kDefaultValues[] = {
-    {"norm", "pre"},        {"activation", "relu"},
-    {"optimizer", "adamw"}, {"schedule", "cosine"},
-    {"beta1", "0.9"},       {"beta2", "0.98"},
-    {"grad-clip", "1"},     {"weight-decay", "0.01"},
-    {"log-interval", "10"}, {"positions", "sinusoidal"}};
+    {"optimizer", "adamw"}, {"schedule", "cosine"},   {"beta1", "0.9"},      {"beta2", "0.98"},
+    {"grad-clip", "1"},     {"weight-decay", "0.01"}, {"log-interval", "10"}};
+
+// The type of the model and what it takes where nothing is said. A model that is given has its own.
+void fill_from_architecture(GivenValues& values, const std::string& task) {
+  if (values.has("init")) return;
+  if (!values.has("arch")) {
+    const std::string type(models_of_task(task).fresh_type);
+    values.set("arch", {type, "task " + task + " arch", Level::preset});
+  }
+  const std::string type = *values.text("arch");
+  const models::Architecture* known = models::known_architectures().find(type);
+  if (known == nullptr) return;  // told later
+  for (const auto& [key, value] : models::default_values(known->choices)) {
+    const std::string name = key_of(key);
+    if (values.has(name)) continue;
+    values.set(name, {std::string(value), "arch " + type + " " + std::string(key), Level::preset});
+  }
+}
 
 void fill_from_defaults(GivenValues& values) {
   const std::string task = values.text("task").value_or("lm");
-  // An encoder-decoder reads positions as the paper has them, a GPT as GPT-2.
-  if (!values.has("positions") && task == "lm")
-    values.set("positions", {"learned", "task lm positions", Level::preset});
   fill(values, task_defaults(task), "task " + task);
+  fill_from_architecture(values, task);
   fill(values, {"defaults", kDefaultValues}, "defaults");
 }
 
@@ -145,7 +187,7 @@ GivenValues train_values(const std::vector<std::pair<std::string, std::string>>&
 }
 
 TrainSettings read_train_settings(GivenValues values, base::FileSystem& files,
-                                  const io::Json* resumed) {
+                                  const io::Json* resumed, int64_t shards) {
   if (const auto path = values.text("config")) fill_from_file(values, files, *path);
   settle_train_values(values);
   if (resumed != nullptr) fill_from_run(values, *resumed);
@@ -160,12 +202,12 @@ TrainSettings read_train_settings(GivenValues values, base::FileSystem& files,
   reading("preset", [&] { fill_from_preset(values); });
   fill_from_defaults(values);
   TrainSettings settings;
+  settings.shards = shards;
   settings.seed = reading("seed", [&] {
                     return values.integer("seed", {0, INT64_MAX});
                   }).value_or(0);
   for (const TrainKey& key : train_keys())
     reading(key.name, [&] { read_key(values, key, settings); });
-  if (!values.has("task")) settings.task.clear();
   // A preset's end of the cosine is for its own beginning.
   if (values.has("min-lr") && values.level("min-lr") == Level::preset)
     settings.min_lr = std::min(settings.min_lr, settings.learning_rate);
@@ -174,11 +216,28 @@ TrainSettings read_train_settings(GivenValues values, base::FileSystem& files,
   return settings;
 }
 
+void add_later_keys(io::Json& run) {
+  if (run.object() == nullptr) return;
+  const auto text = [&run](const char* key) {
+    const io::Json* value = run.find(key);
+    return value != nullptr && value->text() != nullptr ? *value->text() : "";
+  };
+  const std::string_view type = models_of_task(text("task")).fresh_type;
+  const std::pair<const char*, io::Json> later[] = {{"shards", 1},
+                                                    {"arch", text("init").empty() ? type : ""},
+                                                    {"n_kv_head", 0},
+                                                    {"sliding_window", 0},
+                                                    {"rope_theta", 0.0}};
+  for (const auto& [key, value] : later) {
+    if (run.find(key) == nullptr) run.object()->emplace_back(key, value);
+  }
+}
+
 io::Json settings_json(const TrainSettings& settings) {
   io::Json::Object object;
   for (const TrainKey& key : train_keys()) {
     const std::string name = key_in_files(key.name);
-    std::visit([&](const auto& kind) { object.emplace_back(name, settings.*kind.field); },
+    std::visit([&](const auto& kind) { object.emplace_back(name, json_of(settings.*kind.field)); },
                key.kind);
   }
   object.emplace_back("seed", settings.seed);

@@ -55,43 +55,95 @@ std::string short_source(const std::vector<data::Pair>& pairs) {
   return pairs.empty() ? "" : pairs.front().source;
 }
 
-TrainSetup lm_setup(base::FileSystem& files, const TrainSettings& s, const GivenValues& values) {
-  const std::string text = text::read_text(files, s.data, s.encoding);
-  if (text.empty()) throw Error(ErrorKind::bad_input, "data", s.data, "is empty");
-  const std::string other = s.valid.empty() ? "" : text::read_text(files, s.valid, s.encoding);
-  data::TextSplit split{text, other};
-  if (s.valid.empty()) split = data::split_text(text);
-  TrainSetup setup;
-  setup.tokenizer = starting_tokenizer(
-      files, s, {.training = {split.train}, .all = {split.train, split.valid}, .special = {}});
-  int64_t block = s.block_size;
-  if (!s.init.empty()) {
-    setup.model = initial_model(files, s, *setup.tokenizer);
-    const int64_t context = setup.model->context_length();
-    if (block > context) {
-      throw Error(ErrorKind::bad_input, "block_size", std::to_string(block),
-                  "the model of " + values.key_text("init") + " reads " + std::to_string(context) +
-                      " tokens");
-    }
-    if (block == 0) block = context;
+// A text to train on and one to validate on: two files, or parts of one.
+class TextParts {
+ public:
+  TextParts(base::FileSystem& files, const TrainSettings& s)
+      : text_(text::read_text(files, s.data, s.encoding)),
+        other_(s.valid.empty() ? "" : text::read_text(files, s.valid, s.encoding)),
+        valid_name_(s.valid.empty() ? "last tenth of " + s.data : s.valid) {
+    if (text_.empty()) throw Error(ErrorKind::bad_input, "data", s.data, "is empty");
+    split_ = s.valid.empty() ? data::split_text(text_) : data::TextSplit{text_, other_};
   }
-  data::TrainingWindows training(data::tokenize(*setup.tokenizer, split.train, s.data), block,
-                                 s.data);
-  const std::string valid_name = s.valid.empty() ? "last tenth of " + s.data : s.valid;
-  data::ValidationWindows validation(data::tokenize(*setup.tokenizer, split.valid, valid_name),
-                                     block, valid_name);
+  TextParts(const TextParts&) = delete;
+  TextParts& operator=(const TextParts&) = delete;
+
+  std::string_view training() const { return split_.train; }
+  std::string_view validation() const { return split_.valid; }
+  const std::string& valid_name() const { return valid_name_; }
+
+ private:
+  std::string text_, other_, valid_name_;
+  data::TextSplit split_;
+};
+
+// Gives the setup its tokenizer and, where one is named, its model; returns how many tokens windows
+// have.
+int64_t start_on_texts(base::FileSystem& files, const TrainSettings& s, const GivenValues& values,
+                       const TextParts& parts, const std::vector<std::string>& special,
+                       TrainSetup& setup) {
+  setup.tokenizer = starting_tokenizer(files, s,
+                                       {.training = {parts.training()},
+                                        .all = {parts.training(), parts.validation()},
+                                        .special = special});
+  if (s.init.empty()) return s.block_size;
+  setup.model = initial_model(files, s, *setup.tokenizer);
+  const int64_t context = setup.model->context_length();
+  if (s.block_size > context) {
+    throw Error(ErrorKind::bad_input, "block_size", std::to_string(s.block_size),
+                "the model of " + values.key_text("init") + " reads " + std::to_string(context) +
+                    " tokens");
+  }
+  return s.block_size == 0 ? context : s.block_size;
+}
+
+// What windows of either kind have in common, once the tokens are known; and a model where none
+// was named.
+template <class Training, class Validation>
+void finish_on_texts(base::FileSystem& files, const TrainSettings& s, const TextParts& parts,
+                     int64_t block, const Training& training, const Validation& validation,
+                     TrainSetup& setup) {
   if (!setup.model) {
-    setup.model = fresh_model(files, s, *setup.tokenizer,
-                              {.context = s.block_size, .tokens = s.batch_size * s.block_size});
+    setup.model =
+        fresh_model(files, s, *setup.tokenizer, {.context = block, .tokens = s.batch_size * block});
   }
-  setup.example = prompt_from(split.train, *setup.tokenizer, block);
+  setup.example = prompt_from(parts.training(), *setup.tokenizer, block);
   setup.train_tokens = training.tokens().size();
   setup.epoch_steps = static_cast<double>(setup.train_tokens) /
                       static_cast<double>(s.batch_size * block * s.gradient_accumulation_steps);
   setup.data_text = counts_text(training.tokens().size(), validation.target_count());
   setup.data_sum = sum_of(training.tokens(), validation.tokens());
+}
+
+TrainSetup lm_setup(base::FileSystem& files, const TrainSettings& s, const GivenValues& values) {
+  const TextParts parts(files, s);
+  TrainSetup setup;
+  const int64_t block = start_on_texts(files, s, values, parts, {}, setup);
+  data::TrainingWindows training(data::tokenize(*setup.tokenizer, parts.training(), s.data), block,
+                                 s.data);
+  data::ValidationWindows validation(
+      data::tokenize(*setup.tokenizer, parts.validation(), parts.valid_name()), block,
+      parts.valid_name());
+  finish_on_texts(files, s, parts, block, training, validation, setup);
   setup.task = train::lm_task(std::move(training), std::move(validation), s.batch_size,
                               static_cast<uint64_t>(s.seed));
+  return setup;
+}
+
+TrainSetup mlm_setup(base::FileSystem& files, const TrainSettings& s, const GivenValues& values) {
+  const TextParts parts(files, s);
+  TrainSetup setup;
+  const int64_t block = start_on_texts(files, s, values, parts, text::masked_tokens(), setup);
+  const data::MaskedWindowOptions options =
+      data::masked_window_options(*setup.tokenizer, block, s.init.empty() ? s.tokenizer : s.init);
+  data::MaskedTrainingWindows training(data::tokenize(*setup.tokenizer, parts.training(), s.data),
+                                       options, s.data);
+  data::MaskedValidationWindows validation(
+      data::tokenize(*setup.tokenizer, parts.validation(), parts.valid_name()), options,
+      parts.valid_name());
+  finish_on_texts(files, s, parts, block, training, validation, setup);
+  setup.task = train::mlm_task(std::move(training), std::move(validation), s.batch_size,
+                               static_cast<uint64_t>(s.seed));
   return setup;
 }
 
@@ -217,8 +269,9 @@ TrainSetup generated_setup(base::FileSystem& files, const TrainSettings& s) {
 TrainSetup make_train_setup(base::FileSystem& files, const TrainSettings& settings,
                             const GivenValues& values) {
   if (settings.is_generated()) return generated_setup(files, settings);
-  return settings.task == "lm" ? lm_setup(files, settings, values)
-                               : translate_setup(files, settings);
+  if (settings.task == "lm") return lm_setup(files, settings, values);
+  if (settings.task == "mlm") return mlm_setup(files, settings, values);
+  return translate_setup(files, settings);
 }
 
 train::TrainerOptions trainer_options(const TrainSettings& s, const models::Model& model) {
@@ -248,7 +301,8 @@ train::TrainerOptions trainer_options(const TrainSettings& s, const models::Mode
                        .d_model = model.hidden_width()},
           .accumulation = s.gradient_accumulation_steps,
           .label_smoothing = static_cast<float>(s.label_smoothing),
-          .seed = static_cast<uint64_t>(s.seed)};
+          .seed = static_cast<uint64_t>(s.seed),
+          .shards = s.shards};
 }
 
 }  // namespace headlight::recipes

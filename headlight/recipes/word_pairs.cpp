@@ -294,8 +294,9 @@ class RelationMaker {
 
   Batch hidden_of(const Sentence& sentence) {
     if (hidden_words_.words.empty())
-      hidden_words_ = hidden_words(*tokenizer_, loaded_, request_.data.seed);
-    return masked_example(sentence.ids, hidden_words_, static_cast<uint64_t>(example_));
+      hidden_words_ = data::hidden_words(*tokenizer_, loaded_.folder);
+    return masked_example(sentence.ids, hidden_words_, request_.data.seed,
+                          static_cast<uint64_t>(example_));
   }
 
   RelationExamples finish() {
@@ -314,7 +315,7 @@ class RelationMaker {
   RelationExamples made_;
   std::vector<Batch> rows_;
   std::vector<Batch> hidden_;
-  HiddenWords hidden_words_;
+  data::HiddenWords hidden_words_;
   int64_t example_ = 0;
 };
 

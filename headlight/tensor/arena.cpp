@@ -22,7 +22,15 @@ namespace headlight::tensor {
 namespace {
 
 constexpr size_t kAlignment = 64;
+constexpr size_t kPage = 4096;
 constexpr size_t kHugePage = size_t{2} << 20;
+// From here on a block is a mapping of its own, which leaves no hole in the heap when it goes. The
+// address sanitizer sees the heap alone.
+#ifdef __SANITIZE_ADDRESS__
+constexpr size_t kOwnMapping = SIZE_MAX;
+#else
+constexpr size_t kOwnMapping = size_t{128} << 10;
+#endif
 
 size_t size_class(size_t bytes) {
   bytes = std::max(bytes, kAlignment);
@@ -35,14 +43,40 @@ size_t size_class(size_t bytes) {
                     std::to_string(bytes) + " bytes were asked for and the system refused");
 }
 
+size_t rounded_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+// Large ones begin on a huge page and end on a small one: nothing is touched that is not used.
+std::byte* map_pages(size_t bytes) {
+  const size_t size = rounded_up(bytes, kPage);
+  const size_t slack = bytes >= kHugePage ? kHugePage - kPage : 0;
+  void* memory =
+      mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) refuse(bytes);
+  auto* begin = static_cast<std::byte*>(memory);
+  if (slack == 0) return begin;
+  const size_t before = rounded_up(reinterpret_cast<uintptr_t>(memory), kHugePage) -
+                        reinterpret_cast<uintptr_t>(memory);
+  if (before > 0) munmap(begin, before);
+  if (before < slack) munmap(begin + before + size, slack - before);
+  madvise(begin + before, size, MADV_HUGEPAGE);
+  return begin + before;
+}
+
 std::byte* system_allocate(size_t bytes) {
-  const size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
   if (bytes > SIZE_MAX / 2) refuse(bytes);
-  const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  void* memory = std::aligned_alloc(alignment, rounded);
+  if (bytes >= kOwnMapping) return map_pages(bytes);
+  void* memory = std::aligned_alloc(kAlignment, rounded_up(bytes, kAlignment));
   if (memory == nullptr) refuse(bytes);
-  if (bytes >= kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);
   return static_cast<std::byte*>(memory);
+}
+
+// `bytes`: as many as were asked for.
+void system_free(std::byte* block, size_t bytes) noexcept {
+  if (bytes >= kOwnMapping) {
+    munmap(block, rounded_up(bytes, kPage));
+  } else {
+    std::free(block);
+  }
 }
 
 }  // namespace
@@ -58,7 +92,7 @@ struct Arena::State {
 
   void release() {
     for (auto& [bytes, blocks] : free_blocks) {
-      for (std::byte* block : blocks) std::free(block);
+      for (std::byte* block : blocks) system_free(block, bytes);
       reserved -= bytes * blocks.size();
     }
     free_blocks.clear();
@@ -101,7 +135,7 @@ struct Arena::State {
     try {
       free_blocks[bytes].push_back(block);
     } catch (const std::bad_alloc&) {
-      std::free(block);
+      system_free(block, bytes);
       reserved -= bytes;
     }
   }
@@ -137,8 +171,14 @@ size_t Arena::peak_bytes() const {
 }
 
 Block allocate_block(size_t bytes) {
-  return Block(system_allocate(std::max(bytes, kAlignment)),
-               [](std::byte* block) { std::free(block); });
+  const size_t size = std::max(bytes, kAlignment);
+  return Block(system_allocate(size), [size](std::byte* block) { system_free(block, size); });
+}
+
+void discard(std::byte* begin, size_t bytes) noexcept {
+  const auto first = rounded_up(reinterpret_cast<uintptr_t>(begin), kPage);
+  const auto last = (reinterpret_cast<uintptr_t>(begin) + bytes) / kPage * kPage;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 }  // namespace headlight::tensor

@@ -35,4 +35,8 @@ class Arena {
 // A block straight from the system, without an arena: for parameters and files.
 Block allocate_block(size_t bytes);
 
+// Gives the pages of `bytes` from `begin` on back to the system; what was there is lost, and the
+// memory stays valid.
+void discard(std::byte* begin, size_t bytes) noexcept;
+
 }  // namespace headlight::tensor

@@ -46,6 +46,8 @@ class Tensor {
   int64_t elements() const noexcept { return shape_.elements(); }
   // Where its block begins, for telling whether two tensors share memory.
   const void* memory() const noexcept { return block_.get(); }
+  // Whether this is the only handle on its memory.
+  bool is_sole_owner() const noexcept { return block_.use_count() == 1; }
   size_t bytes() const noexcept { return static_cast<size_t>(elements()) * size_of(dtype_); }
   bool is_contiguous() const noexcept;
 

@@ -9,7 +9,7 @@
 namespace headlight::text {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_point(char c) { return c == '.' || c == ','; }
 bool is_symbol(char c) {
   return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') ||
@@ -63,11 +63,11 @@ std::string prepared(std::string_view line) {
       result += c;
     }
   }
-  const auto is_no_digit = [](char c) { return !is_digit(c); };
+  const auto is_no_digit = [](char c) { return !is_ascii_digit(c); };
   result = spaced(result, is_no_digit, is_point, true);
   result = spaced(result, is_point, is_no_digit, false);
   return spaced(
-      result, is_digit, [](char c) { return c == '-'; }, true);
+      result, is_ascii_digit, [](char c) { return c == '-'; }, true);
 }
 
 // Of n tokens each, as they stand in `joined`, where `begins` says where each token begins.

@@ -156,8 +156,11 @@ Tokenizer train_bpe(std::span<const std::string_view> texts, const BpeTraining& 
   Bpe::Merges merges;
   while (vocabulary.size() < training.vocabulary_size && trainer.merge_next(merges)) {
   }
-  return Tokenizer(TokenizerParts(byte_level_plan(kNewTokenizer, vocabulary.take_entries(),
-                                                  std::move(merges), vocabulary.take_added())));
+  io::Json frame = vocabulary.frame();
+  TokenizerPlan plan = byte_level_plan(kNewTokenizer, vocabulary.take_entries(), std::move(merges),
+                                       vocabulary.take_added());
+  plan.post_processor = std::move(frame);
+  return Tokenizer(TokenizerParts(std::move(plan)));
 }
 
 }  // namespace headlight::text

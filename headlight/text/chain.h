@@ -22,6 +22,14 @@ class Chain {
     if (!is_first) symbols_[symbols_.size() - 2].next = size() - 1;
   }
 
+  // Appends the ids from the first symbol on.
+  template <class Ids>
+  void append_to(Ids& ids) const {
+    for (int32_t place = symbols_.empty() ? kNone : 0; place != kNone; place = next(place)) {
+      ids.push_back(id(place));
+    }
+  }
+
   // Whether the pair still begins here: a merge may have taken either half.
   bool holds(int32_t place, int32_t left, int32_t right) const {
     return at(place).id == left && at(place).next != kNone && at(at(place).next).id == right;

@@ -33,6 +33,12 @@ int64_t Component::integer(std::string_view key, int64_t missing) const {
   refuse("\"" + std::string(key) + "\" is not a whole number");
 }
 
+std::string Component::character(std::string_view key, std::string_view missing) const {
+  std::string value = text(key, missing);
+  if (!value.empty() && io::code_point_length(value, 0) == value.size()) return value;
+  refuse("\"" + std::string(key) + "\" is not one character");
+}
+
 const io::Json::Array& Component::array(std::string_view key) const {
   const io::Json* member = json_.find(key);
   if (member && member->array()) return *member->array();
@@ -53,9 +59,9 @@ void Component::refuse_type(std::string_view read) const {
   refuse("is not supported; read are " + std::string(read));
 }
 
-void Component::require(std::string_view key, bool value, bool missing) const {
-  if (flag(key, missing) == value) return;
-  refuse("\"" + std::string(key) + "\" is supported only as " + (value ? "true" : "false"));
+void Component::check_steps(size_t count) const {
+  constexpr size_t kMost = 64;
+  if (count > kMost) refuse("more than " + std::to_string(kMost) + " steps");
 }
 
 }  // namespace headlight::text

@@ -9,6 +9,9 @@
 
 namespace headlight::text {
 
+// The type of the parts that stand for what a file of SentencePiece's says.
+inline constexpr std::string_view kSentencePiece = "SentencePiece";
+
 // An object of the document with its "type", or null.
 class Component {
  public:
@@ -24,6 +27,8 @@ class Component {
   bool flag(std::string_view key, bool missing) const;
   std::string text(std::string_view key, std::string_view missing) const;
   int64_t integer(std::string_view key, int64_t missing) const;
+  // A text of one code point.
+  std::string character(std::string_view key, std::string_view missing) const;
   // A member that must be there.
   const io::Json::Array& array(std::string_view key) const;
   const io::Json::Object& object(std::string_view key) const;
@@ -33,7 +38,8 @@ class Component {
   [[noreturn]] void refuse(const std::string& why) const;
   // Throws: the type, or its setting, is not one of those that are read.
   [[noreturn]] void refuse_type(std::string_view read) const;
-  void require(std::string_view key, bool value, bool missing) const;
+  // Throws where a sequence has more steps than any in use.
+  void check_steps(size_t count) const;
 
  private:
   const io::Json& json_;

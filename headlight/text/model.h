@@ -1,4 +1,4 @@
-// From one piece of a text to ids: the three ways. For text's own use.
+// From one piece of a text to ids: the ways there are. For text's own use.
 #pragma once
 
 #include <array>
@@ -7,9 +7,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "headlight/io/io.h"
+#include "headlight/text/unigram_table.h"
 #include "headlight/text/vocabulary.h"
 
 namespace headlight::text {
@@ -66,14 +68,23 @@ class WordPiece : public Model {
   int64_t unknown_ = 0;
 };
 
-// Byte-level BPE: bytes, of which the pair that stands first in the list of merges becomes one
+// BPE: characters, or bytes, of which the pair that stands first in the list of merges becomes one
 // token wherever it stands, from left to right, until no pair is in the list.
 class Bpe : public Model {
  public:
   using Merges = std::vector<std::pair<std::string, std::string>>;
+  struct Settings {
+    // Empty: none; what has no token is left out, as others do.
+    std::string unknown = "";
+    bool takes_bytes = true;           // pieces are bytes, which tokens write in letters
+    bool fuses_unknown = false;        // one unknown token for unknown characters in a row
+    bool falls_back_to_bytes = false;  // to <0x0A> and the like
+    bool ignores_merges = false;       // for pieces that are tokens
+  };
 
-  // Every merge names tokens and makes one; `name` is for errors.
-  Bpe(const Vocabulary& vocabulary, const Merges& merges, std::string unknown,
+  // Every merge names tokens and makes one; those of special tokens are never used. `name` is for
+  // errors.
+  Bpe(const Vocabulary& vocabulary, const Merges& merges, Settings settings,
       const std::string& name);
   void encode(const Vocabulary& vocabulary, std::string_view piece, Ids& ids) const override;
   io::Json::Object json(const Vocabulary& vocabulary) const override;
@@ -84,15 +95,53 @@ class Bpe : public Model {
   struct Merge {
     int32_t left;
     int32_t right;
-    int32_t result;
+  };
+  struct Result {
+    int32_t rank;
+    int32_t id;
   };
   class Run;
+  class Characters;
 
+  void add_merge(const Vocabulary& vocabulary, const std::pair<std::string, std::string>& merge,
+                 const std::string& name);
+  void add_characters(const Vocabulary& vocabulary);
+  void encode_characters(std::string_view piece, Ids& ids) const;
+  std::optional<int64_t> whole_piece(const Vocabulary& vocabulary, std::string_view piece) const;
+
+  Settings settings_;
   std::vector<Merge> merges_;  // by rank
-  std::unordered_map<uint64_t, int32_t> ranks_;
+  std::unordered_map<uint64_t, Result> results_;
   std::array<int32_t, 256> byte_ids_;  // -1: none
-  std::string unknown_token_;
   std::optional<int64_t> unknown_;
+  // Of characters.
+  std::unordered_map<char32_t, int32_t> character_ids_;
+  std::unordered_set<uint64_t> inner_pairs_;  // neighbours within tokens that merges make
+};
+
+// The most probable tokens: a unigram model.
+class Unigram : public Model {
+ public:
+  struct Settings {
+    std::optional<int64_t> unknown = {};
+    bool falls_back_to_bytes = false;
+  };
+
+  // The tokens' scores by id; the vocabulary may have more tokens. `name` is for errors.
+  Unigram(const Vocabulary& vocabulary, std::vector<double> scores, Settings settings,
+          const std::string& name);
+  void encode(const Vocabulary& vocabulary, std::string_view piece, Ids& ids) const override;
+  io::Json::Object json(const Vocabulary& vocabulary) const override;
+  std::optional<int64_t> unknown() const override { return settings_.unknown; }
+  std::string_view kind() const override { return "unigram"; }
+
+ private:
+  void encode_unknown(const Vocabulary& vocabulary, std::string_view run, Ids& ids) const;
+
+  Settings settings_;
+  std::vector<double> scores_;
+  UnigramTable<double> table_;
+  std::array<int32_t, 256> byte_ids_;  // -1: none
 };
 
 }  // namespace headlight::text

@@ -3,15 +3,16 @@
 
 #include <algorithm>
 
+#include "headlight/text/byte_alphabet.h"
+#include "headlight/text/growth.h"
 #include "headlight/text/unicode.h"
 
 namespace headlight::text {
 namespace {
 
 constexpr std::string_view kReadNormalizers =
-    "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Replace, BertNormalizer and a Sequence "
-    "of them";
-constexpr std::string_view kWhiteSpaceRuns = R"(\s+)";
+    "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, Nmt, Precompiled, "
+    "ByteLevel, BertNormalizer and a Sequence of them";
 
 // Words of these are written without spaces, so that each character is taken for a word.
 bool is_chinese(char32_t c) {
@@ -75,22 +76,26 @@ std::string parted(std::string_view text) {
   });
 }
 
-std::string replaced(std::string_view text, std::string_view pattern, std::string_view content) {
-  std::string result;
-  size_t begin = 0;
-  for (size_t at; (at = text.find(pattern, begin)) != text.npos; begin = at + pattern.size())
-    result.append(text.substr(begin, at - begin)).append(content);
-  return result.append(text.substr(begin));
+// SentencePiece's, for translations.
+std::string without_controls(std::string_view text) {
+  return changed(text, [](std::string& result, char32_t c, std::string_view bytes) {
+    const bool is_control = (c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) ||
+                            c == 0x7F || c == 0x8F || c == 0x9F;
+    const bool is_space = c == 0x09 || c == 0x0A || c == 0x0C || c == 0x0D || c == 0x1680 ||
+                          (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 ||
+                          c == 0x2581 || c == 0xFEFF || c == 0xFFFD;
+    if (is_space) {
+      result += ' ';
+    } else if (!is_control) {
+      result += bytes;
+    }
+  });
 }
 
-std::string with_white_space_as(std::string_view text, std::string_view content) {
-  bool is_inside = false;
-  return changed(text, [&](std::string& result, char32_t c, std::string_view bytes) {
-    const bool is_blank = is_white_space(c);
-    if (!is_blank) result += bytes;
-    if (is_blank && !is_inside) result += content;
-    is_inside = is_blank;
-  });
+std::string in_byte_letters(std::string_view text) {
+  std::string letters;
+  for (const char c : text) letters += byte_character(static_cast<unsigned char>(c));
+  return letters;
 }
 
 std::string stripped_left(std::string_view text) {
@@ -137,6 +142,17 @@ void Normalizer::add(const Component& component) {
     if (component.flag("strip_right", true)) add(Step::strip_right);
   } else if (type == "Replace") {
     add_replace(component);
+  } else if (type == "Prepend") {
+    steps_.push_back({.step = Step::prepend, .content = component.text("prepend", "")});
+  } else if (type == "Nmt") {
+    add(Step::nmt);
+  } else if (type == "Precompiled") {
+    add_charsmap(component);
+  } else if (type == "ByteLevel") {
+    add(Step::byte_letters);
+  } else if (type == kSentencePiece) {
+    steps_.push_back({.step = Step::sentence_piece,
+                      .sentence_piece = std::make_optional<SentencePieceText>(component)});
   } else if (type == "BertNormalizer") {
     add_bert(component);
   } else if (type == "Sequence") {
@@ -146,6 +162,7 @@ void Normalizer::add(const Component& component) {
   } else {
     component.refuse_type(kReadNormalizers);
   }
+  component.check_steps(steps_.size());
 }
 
 void Normalizer::add_bert(const Component& component) {
@@ -159,24 +176,49 @@ void Normalizer::add_bert(const Component& component) {
   if (is_lower) add(Step::lower_case);
 }
 
-// No regular expression is run on a text: the one that is read is known by its letters.
 void Normalizer::add_replace(const Component& component) {
-  const io::Json* pattern = component.find("pattern");
   if (component.find("content") == nullptr) component.refuse("\"content\" is missing");
-  const std::string content = component.text("content", "");
-  const auto member = [&](std::string_view key) -> const std::string* {
-    const io::Json* found = pattern != nullptr ? pattern->find(key) : nullptr;
-    return found != nullptr ? found->text() : nullptr;
-  };
-  const std::string* plain = member("String");
-  const std::string* expression = member("Regex");
-  if (plain != nullptr && !plain->empty()) {
-    steps_.push_back({Step::replace_text, *plain, content});
-  } else if (expression != nullptr && *expression == kWhiteSpaceRuns) {
-    steps_.push_back({.step = Step::replace_white_space, .content = content});
-  } else {
-    component.refuse("\"pattern\" is supported only as {\"String\": a text} and {\"Regex\": " +
-                     io::in_quotes(kWhiteSpaceRuns) + "}");
+  steps_.push_back({.step = Step::replace,
+                    .pattern = std::make_optional<Pattern>(component),
+                    .content = component.text("content", "")});
+}
+
+void Normalizer::add_charsmap(const Component& component) {
+  const auto bytes = from_base64(component.text("precompiled_charsmap", ""));
+  if (!bytes) component.refuse("\"precompiled_charsmap\" is not base64");
+  steps_.push_back(
+      {.step = Step::charsmap, .charsmap = std::make_optional<Charsmap>(*bytes, component.name())});
+}
+
+bool Normalizer::may_take_from_front() const {
+  return std::ranges::any_of(steps_, [](const Change& change) {
+    switch (change.step) {
+      case Step::remove_marks:
+      case Step::remove_nonspacing_marks:
+      case Step::clean:
+      case Step::nmt:
+      case Step::strip_left:
+        return true;
+      case Step::replace:
+        return change.content.empty();
+      default:
+        return false;
+    }
+  });
+}
+
+// Whether a step looks at single characters, or at marks and what they stand on.
+bool Normalizer::is_local(const Change& change) {
+  switch (change.step) {
+    case Step::replace:
+    case Step::prepend:
+    case Step::charsmap:
+    case Step::sentence_piece:
+    case Step::strip_left:
+    case Step::strip_right:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -184,15 +226,16 @@ void Normalizer::add_replace(const Component& component) {
 // Nothing joins two ASCII characters.
 std::string Normalizer::apply(std::string_view text) const {
   constexpr size_t kPiece = size_t{1} << 20;
-  const bool is_local = std::ranges::all_of(steps_, [](const Change& change) {
-    return change.step != Step::replace_text && change.step != Step::replace_white_space &&
-           change.step != Step::strip_left && change.step != Step::strip_right;
-  });
+  const size_t longest = 1'000'000 + 32 * text.size();
+  const bool is_in_pieces = std::ranges::all_of(steps_, is_local);
   std::string result;
   while (!text.empty()) {
-    const size_t length = is_local ? end_between_ascii(text, kPiece) : text.size();
+    const size_t length = is_in_pieces ? end_between_ascii(text, kPiece) : text.size();
     std::string piece(text.substr(0, length));
-    for (const Change& change : steps_) piece = applied(change, piece);
+    for (const Change& change : steps_) {
+      piece = applied(change, piece, longest);
+      check_growth(piece, longest);
+    }
     if (length == text.size() && result.empty()) return piece;
     result += piece;
     text.remove_prefix(length);
@@ -200,7 +243,7 @@ std::string Normalizer::apply(std::string_view text) const {
   return result;
 }
 
-std::string Normalizer::applied(const Change& change, std::string_view text) {
+std::string Normalizer::applied(const Change& change, std::string_view text, size_t longest) {
   switch (change.step) {
     case Step::nfc:
       return normalized(text, NormalForm::nfc);
@@ -220,10 +263,18 @@ std::string Normalizer::applied(const Change& change, std::string_view text) {
       return cleaned(text);
     case Step::part_chinese:
       return parted(text);
-    case Step::replace_text:
-      return replaced(text, change.pattern, change.content);
-    case Step::replace_white_space:
-      return with_white_space_as(text, change.content);
+    case Step::nmt:
+      return without_controls(text);
+    case Step::replace:
+      return change.pattern->replaced(text, change.content, longest);
+    case Step::prepend:
+      return text.empty() ? "" : change.content + std::string(text);
+    case Step::byte_letters:
+      return in_byte_letters(text);
+    case Step::charsmap:
+      return change.charsmap->replaced(text, longest);
+    case Step::sentence_piece:
+      return change.sentence_piece->normalized(text, longest);
     case Step::strip_left:
       return stripped_left(text);
     case Step::strip_right:

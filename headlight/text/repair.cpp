@@ -18,9 +18,7 @@ bool is_beginning(std::string_view bytes) {
   return io::code_point_length(whole, 0) > 0;
 }
 
-}  // namespace
-
-std::string take_utf8(std::string& bytes) {
+std::string take(std::string& bytes, bool by_bytes) {
   std::string result;
   size_t at = 0;
   while (at < bytes.size()) {
@@ -35,10 +33,15 @@ std::string take_utf8(std::string& bytes) {
     while (wrong > 0 && !is_beginning(rest.substr(0, wrong))) --wrong;
     if (wrong == rest.size()) break;
     result += "\uFFFD";
-    at += std::max<size_t>(wrong, 1);
+    at += by_bytes ? 1 : std::max<size_t>(wrong, 1);
   }
   bytes.erase(0, at);
   return result;
 }
+
+}  // namespace
+
+std::string take_utf8(std::string& bytes) { return take(bytes, false); }
+std::string take_utf8_by_bytes(std::string& bytes) { return take(bytes, true); }
 
 }  // namespace headlight::text

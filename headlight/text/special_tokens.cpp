@@ -135,6 +135,14 @@ AddedTokenFinder normalized_finder(std::vector<AddedToken> tokens, const Normali
   return AddedTokenFinder(tokens);
 }
 
+AddedTokenFinder written_finder(const std::vector<AddedToken>& tokens) {
+  std::vector<AddedToken> written;
+  std::ranges::copy_if(tokens, std::back_inserter(written), [](const AddedToken& token) {
+    return token.is_special && token.is_normalized;
+  });
+  return AddedTokenFinder(written);
+}
+
 AddedTokenFinder::AddedTokenFinder(const std::vector<AddedToken>& tokens)
     : tokens_(tokens), is_first_byte_(256) {
   std::set<size_t, std::greater<>> lengths;
@@ -147,18 +155,18 @@ AddedTokenFinder::AddedTokenFinder(const std::vector<AddedToken>& tokens)
 }
 
 const AddedToken* AddedTokenFinder::token_at(std::string_view text, size_t at,
-                                             bool with_special) const {
+                                             const SpecialPlaces& special) const {
   if (!is_first_byte_[static_cast<unsigned char>(text[at])]) return nullptr;
   for (const size_t length : lengths_) {
     if (length > text.size() - at) continue;
     const auto found = by_content_.find(text.substr(at, length));
     if (found == by_content_.end()) continue;
-    if (with_special || !found->second->is_special) return found->second;
+    if (!found->second->is_special || special.allow(at, at + length)) return found->second;
   }
   return nullptr;
 }
 
-void AddedTokenFinder::split(std::string_view text, bool with_special,
+void AddedTokenFinder::split(std::string_view text, const SpecialPlaces& special,
                              const std::function<void(std::string_view)>& plain,
                              const std::function<void(int64_t)>& found) const {
   size_t begin = 0;
@@ -166,7 +174,7 @@ void AddedTokenFinder::split(std::string_view text, bool with_special,
     if (end > begin) plain(text.substr(begin, end - begin));
   };
   for (size_t at = 0; at < text.size();) {
-    const AddedToken* token = token_at(text, at, with_special);
+    const AddedToken* token = token_at(text, at, special);
     if (!token) {
       ++at;
       continue;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headlight/text/component.h"
+#include "headlight/text/marked_text.h"
 #include "headlight/text/normalizer.h"
 #include "headlight/text/tokenizer.h"
 #include "headlight/text/vocabulary.h"
@@ -39,6 +40,17 @@ bool is_well_known(std::string_view token);
 SpecialIds special_ids(const Vocabulary& vocabulary, std::optional<int64_t> unknown,
                        const TokenRoles& roles);
 
+// Where special tokens are found in a text: nowhere, everywhere, or where no byte was given.
+struct SpecialPlaces {
+  bool anywhere = false;
+  const MarkedText* marks = nullptr;  // of a text that the one in question is a part of
+  size_t offset = 0;                  // its place in that
+
+  bool allow(size_t begin, size_t end) const {
+    return anywhere && !(marks && marks->has_given(offset + begin, offset + end));
+  }
+};
+
 // Finds added tokens in texts: the leftmost, of those the longest.
 class AddedTokenFinder {
  public:
@@ -46,13 +58,15 @@ class AddedTokenFinder {
   AddedTokenFinder(AddedTokenFinder&&) = default;  // not copied: the index points into the tokens
   AddedTokenFinder& operator=(AddedTokenFinder&&) = default;
 
+  bool empty() const { return tokens_.empty(); }
+
   // Calls `plain` with each stretch of text without added tokens, `found` with each token's id.
-  void split(std::string_view text, bool with_special,
+  void split(std::string_view text, const SpecialPlaces& special,
              const std::function<void(std::string_view)>& plain,
              const std::function<void(int64_t)>& found) const;
 
  private:
-  const AddedToken* token_at(std::string_view text, size_t at, bool with_special) const;
+  const AddedToken* token_at(std::string_view text, size_t at, const SpecialPlaces& special) const;
 
   std::vector<AddedToken> tokens_;
   std::unordered_map<std::string_view, const AddedToken*> by_content_;
@@ -65,12 +79,9 @@ class AddedTokenFinder {
 AddedTokenFinder raw_finder(const std::vector<AddedToken>& tokens);
 AddedTokenFinder normalized_finder(std::vector<AddedToken> tokens, const Normalizer& normalizer,
                                    const std::string& name);
+// The special ones of the latter, by their own text in the text as it is.
+AddedTokenFinder written_finder(const std::vector<AddedToken>& tokens);
 
-// What is put around a text.
-struct Frame {
-  std::vector<int64_t> before;
-  std::vector<int64_t> after;
-};
 Frame read_frame(const Component& component, const Vocabulary& vocabulary);
 
 }  // namespace headlight::text

@@ -1,4 +1,4 @@
-// Pre-tokenizers of tokenizer.json. No regular expression is run on a text.
+// Pre-tokenizers of tokenizer.json, read.
 #include "headlight/text/splitter.h"
 
 #include <algorithm>
@@ -9,79 +9,115 @@ namespace headlight::text {
 namespace {
 
 constexpr std::string_view kReadSplitters =
-    "ByteLevel, Whitespace, WhitespaceSplit, BertPreTokenizer and a Split into characters";
+    "ByteLevel, Metaspace, Digits, Punctuation, Split, Whitespace, WhitespaceSplit, "
+    "BertPreTokenizer and a Sequence of them";
 constexpr std::string_view kAnyCharacter = R"([\s\S])";
 
-// One piece for each longest run of code points of the same class; class 0 is left out, and class 1
-// is never a run.
-template <class Classify>
-void split_by(std::string_view text, const Classify& classify, const PieceTaker& take) {
-  size_t begin = 0;
-  int kind = 0;
-  for (size_t at = 0; at < text.size();) {
-    const CodePoint point = code_point_at(text, at);
-    const int next = classify(point.value);
-    if (next != kind || next == 1) {
-      if (kind != 0) take(text.substr(begin, at - begin));
-      begin = at;
-      kind = next;
-    }
-    at += point.length;
-  }
-  if (kind != 0) take(text.substr(begin));
+SplitBehavior behavior_of(const Component& component, std::string_view missing) {
+  const std::string name = component.text("behavior", missing);
+  if (name == "Removed") return SplitBehavior::removed;
+  if (name == "Isolated") return SplitBehavior::isolated;
+  if (name == "MergedWithPrevious") return SplitBehavior::merged_with_previous;
+  if (name == "MergedWithNext") return SplitBehavior::merged_with_next;
+  if (name == "Contiguous") return SplitBehavior::contiguous;
+  component.refuse(
+      "\"behavior\" is not one of Removed, Isolated, MergedWithPrevious, "
+      "MergedWithNext and Contiguous");
 }
 
-int word_class(char32_t c) { return is_white_space(c) ? 0 : is_word(c) ? 2 : 3; }
-int white_space_class(char32_t c) { return is_white_space(c) ? 0 : 2; }
-int character_class(char32_t) { return 1; }
-
-int bert_class(char32_t c) {
-  constexpr std::string_view kAsciiSymbols = "$+<=>^`|~";  // punctuation to BERT
-  if (is_white_space(c)) return 0;
-  const bool is_symbol = c < 0x80 && kAsciiSymbols.find(static_cast<char>(c)) != kAsciiSymbols.npos;
-  return is_symbol || is_punctuation(c) ? 1 : 2;
+bool is_any_character(const Component& component) {
+  const io::Json* pattern = component.find("pattern");
+  const io::Json* expression = pattern ? pattern->find("Regex") : nullptr;
+  return expression && expression->text() && *expression->text() == kAnyCharacter;
 }
 
 }  // namespace
 
 Splitter::Splitter(const Component& component) {
+  if (component.is_absent()) return;
+  add(component);
+  // At the end, letters for bytes would only be read as bytes again.
+  gives_bytes_ = !steps_.empty() && steps_.back().kind == Kind::byte_letters &&
+                 std::ranges::count(steps_, Kind::byte_letters, &Step::kind) == 1;
+  if (gives_bytes_) steps_.pop_back();
+}
+
+void Splitter::add(const Component& component) {
   const std::string& type = component.type();
+  const auto add_plain = [&](Kind kind) { steps_.push_back({.kind = kind}); };
   if (type == "ByteLevel") {
-    component.require("use_regex", true, true);
-    kind_ = Kind::byte_level;
-    adds_space_ = component.flag("add_prefix_space", true);
+    if (component.flag("add_prefix_space", true)) add_plain(Kind::prefix_space);
+    if (component.flag("use_regex", true)) add_plain(Kind::gpt2);
+    add_plain(Kind::byte_letters);
   } else if (type == "WhitespaceSplit") {
-    kind_ = Kind::white_space;
+    add_plain(Kind::white_space);
   } else if (type == "Whitespace") {
-    kind_ = Kind::words;
+    add_plain(Kind::words);
   } else if (type == "BertPreTokenizer") {
-    kind_ = Kind::bert;
+    add_plain(Kind::bert);
+  } else if (type == "Digits") {
+    steps_.push_back({.kind = Kind::digits,
+                      .behavior = component.flag("individual_digits", false)
+                                      ? SplitBehavior::isolated
+                                      : SplitBehavior::contiguous});
+  } else if (type == "Punctuation") {
+    steps_.push_back({.kind = Kind::punctuation, .behavior = behavior_of(component, "Isolated")});
+  } else if (type == "Metaspace") {
+    add_metaspace(component);
   } else if (type == "Split") {
-    const io::Json* pattern = component.find("pattern");
-    const io::Json* expression = pattern ? pattern->find("Regex") : nullptr;
-    const bool is_any = expression && expression->text() && *expression->text() == kAnyCharacter;
-    if (!is_any || component.text("behavior", "") != "Isolated")
-      component.refuse_type(kReadSplitters);
-    component.require("invert", false, false);
-    kind_ = Kind::characters;
+    add_split(component);
+  } else if (type == "Sequence") {
+    for (const io::Json& part : component.array("pretokenizers")) {
+      const Component step(part, "pre_tokenizer", component.name());
+      if (step.is_absent()) component.refuse("one of its steps is null");
+      add(step);
+    }
   } else {
     component.refuse_type(kReadSplitters);
   }
+  component.check_steps(steps_.size());
 }
 
-void Splitter::split(std::string_view text, const PieceTaker& take) const {
-  switch (kind_) {
-    case Kind::byte_level:
-      return split_as_gpt2(text, take);
-    case Kind::white_space:
-      return split_by(text, white_space_class, take);
-    case Kind::words:
-      return split_by(text, word_class, take);
-    case Kind::bert:
-      return split_by(text, bert_class, take);
-    case Kind::characters:
-      return split_by(text, character_class, take);
+void Splitter::add_metaspace(const Component& component) {
+  Step step{.kind = Kind::metaspace, .replacement = component.character("replacement", "▁")};
+  const std::string scheme = component.text("prepend_scheme", "always");
+  if (scheme != "always" && scheme != "first" && scheme != "never") {
+    component.refuse("\"prepend_scheme\" is not one of always, first and never");
   }
+  step.scheme = scheme == "always"  ? Scheme::always
+                : scheme == "first" ? Scheme::first
+                                    : Scheme::never;
+  // Earlier files have this flag alone.
+  if (!component.flag("add_prefix_space", true)) {
+    if (component.find("prepend_scheme") != nullptr && step.scheme != Scheme::never) {
+      component.refuse("\"add_prefix_space\" and \"prepend_scheme\" disagree");
+    }
+    step.scheme = Scheme::never;
+  }
+  step.splits = component.flag("split", true);
+  steps_.push_back(std::move(step));
+}
+
+void Splitter::add_split(const Component& component) {
+  Step step{.kind = Kind::pattern,
+            .behavior = behavior_of(component, ""),
+            .is_inverted = component.flag("invert", false)};
+  if (is_any_character(component) && step.behavior == SplitBehavior::isolated) {
+    step.kind = Kind::characters;
+  } else {
+    step.pattern.emplace(component);
+  }
+  steps_.push_back(std::move(step));
+}
+
+bool Splitter::is_by_character() const {
+  return steps_.size() == 1 && steps_[0].kind == Kind::characters;
+}
+
+bool Splitter::minds_the_beginning() const {
+  return std::ranges::any_of(steps_, [](const Step& step) {
+    return step.kind == Kind::metaspace && step.scheme == Scheme::first;
+  });
 }
 
 io::Json character_splitter() {

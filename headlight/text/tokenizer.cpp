@@ -35,31 +35,100 @@ class IdBuffer {
 };
 
 // What lies between added tokens, normalised already.
-void encode_stretch(const TokenizerParts& parts, std::string_view text, IdBuffer& buffer) {
-  std::string spaced;
-  if (parts.splitter.adds_space() && !text.starts_with(' ')) {
-    text = spaced = std::string(" ").append(text);
-  }
-  parts.splitter.split(text, [&](std::string_view piece) {
+void encode_stretch(const TokenizerParts& parts, std::string_view text, bool is_beginning,
+                    IdBuffer& buffer) {
+  parts.splitter.split(text, is_beginning, [&](std::string_view piece) {
     parts.model->encode(parts.vocabulary, piece, buffer.ids());
     buffer.pass_on_many();
   });
 }
 
-void encode_plain(const TokenizerParts& parts, std::string_view text, bool special,
-                  IdBuffer& buffer) {
-  std::string changed;
-  if (!parts.normalizer.does_nothing()) text = changed = parts.normalizer.apply(text);
+// The language that Marian is to translate into, where a text begins with one: its token is taken
+// from the text.
+void encode_language(const TokenizerParts& parts, std::string_view& text, IdBuffer& buffer) {
+  if (!text.starts_with(">>")) return;
+  const size_t end = text.find("<<");
+  if (end == text.npos) return;
+  const std::string_view language = text.substr(0, end + 2);
+  text.remove_prefix(language.size());
+  const auto id = parts.vocabulary.find_plain(language);
+  buffer.ids().push_back(id ? *id : unknown_id(parts.model->unknown(), language));
+}
+
+// What is found in the text by one of the finders, special tokens alone.
+Ids special_found(const TokenizerParts& parts, const AddedTokenFinder& finder,
+                  std::string_view text, const SpecialPlaces& special) {
+  Ids ids;
+  finder.split(
+      text, special, [](std::string_view) {},
+      [&](int64_t id) {
+        if (parts.vocabulary.is_special(id)) ids.push_back(id);
+      });
+  return ids;
+}
+
+// Whether what was given holds the text of a special token, of those that are found in the
+// normalised text, where nobody knows any more whose a byte was.
+bool makes_special_tokens(const TokenizerParts& parts, std::string_view text,
+                          const SpecialPlaces& special) {
+  if (parts.written_finder.empty()) return false;
+  const SpecialPlaces anywhere{.anywhere = true};
+  if (special_found(parts, parts.written_finder, text, anywhere) !=
+      special_found(parts, parts.written_finder, text, special))
+    return true;
+  const auto is_given = [&](size_t at) { return special.marks->is_given(special.offset + at); };
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = begin + 1;
+    while (end < text.size() && is_given(end) == is_given(begin)) ++end;
+    const std::string_view run = text.substr(begin, end - begin);
+    if (is_given(begin) &&
+        !special_found(parts, parts.normalized_finder, parts.normalizer.apply(run), anywhere)
+             .empty())
+      return true;
+    begin = end;
+  }
+  return false;
+}
+
+void encode_normalized(const TokenizerParts& parts, std::string_view text, bool is_beginning,
+                       const SpecialPlaces& special, IdBuffer& buffer) {
   parts.normalized_finder.split(
-      text, special, [&](std::string_view plain) { encode_stretch(parts, plain, buffer); },
+      text, special,
+      [&](std::string_view plain) {
+        encode_stretch(parts, plain, is_beginning && plain.data() == text.data(), buffer);
+      },
       [&](int64_t id) { buffer.ids().push_back(id); });
 }
 
-void encode_text(const TokenizerParts& parts, std::string_view text, bool special,
+void encode_plain(const TokenizerParts& parts, std::string_view text, bool is_beginning,
+                  SpecialPlaces special, IdBuffer& buffer) {
+  if (parts.takes_language) encode_language(parts, text, buffer);
+  const std::string_view written = text;
+  std::string changed;
+  if (!parts.normalizer.does_nothing()) text = changed = parts.normalizer.apply(text);
+  const SpecialPlaces anywhere{.anywhere = special.anywhere};
+  if (!special.marks || !special.marks->has_given(special.offset, special.offset + written.size()))
+    return encode_normalized(parts, text, is_beginning, anywhere, buffer);
+  if (!makes_special_tokens(parts, written, special))
+    return encode_normalized(parts, text, is_beginning, anywhere, buffer);
+  parts.written_finder.split(
+      written, special,
+      [&](std::string_view plain) {
+        encode_plain(parts, plain, is_beginning && plain.data() == written.data(), {}, buffer);
+      },
+      [&](int64_t id) { buffer.ids().push_back(id); });
+}
+
+void encode_text(const TokenizerParts& parts, std::string_view text, const SpecialPlaces& special,
                  const IdTaker& take) {
   IdBuffer buffer(take);
   parts.finder.split(
-      text, special, [&](std::string_view plain) { encode_plain(parts, plain, special, buffer); },
+      text, special,
+      [&](std::string_view plain) {
+        SpecialPlaces inside = special;
+        inside.offset += static_cast<size_t>(plain.data() - text.data());
+        encode_plain(parts, plain, plain.data() == text.data(), inside, buffer);
+      },
       [&](int64_t id) {
         buffer.ids().push_back(id);
         buffer.pass_on_many();
@@ -82,7 +151,7 @@ Ids kept_ids(const TokenizerParts& parts, std::string_view text, const EncodeOpt
   Ids kept;
   const Sizes sizes{.cut = cut_for(parts, options)};
   constexpr size_t kSpare = 65'536;
-  encode_text(parts, text, options.special, [&](std::span<const int64_t> ids) {
+  encode_text(parts, text, {.anywhere = options.special}, [&](std::span<const int64_t> ids) {
     kept.insert(kept.end(), ids.begin(), ids.end());
     const bool is_long = sizes.cut && kept.size() > kSpare &&
                          static_cast<int64_t>(kept.size() - kSpare) > sizes.cut->longest;
@@ -117,6 +186,26 @@ std::vector<int64_t> Tokenizer::encode(std::string_view text, EncodeOptions opti
   return ids;
 }
 
+PairIds Tokenizer::encode_pair(std::string_view first, std::string_view second,
+                               bool special) const {
+  if (!parts_->frame.pair) {
+    throw base::Error(base::ErrorKind::bad_input, "tokenizer", "post_processor",
+                      "does not say what two texts become: " + parts_->frame.pair_problem);
+  }
+  PairIds pair;
+  for (const PairPart& part : *parts_->frame.pair) {
+    if (part.kind == PairPart::Kind::token) {
+      pair.ids.push_back(part.id);
+    } else {
+      const Ids ids =
+          encode(part.kind == PairPart::Kind::first ? first : second, {.special = special});
+      pair.ids.insert(pair.ids.end(), ids.begin(), ids.end());
+    }
+    pair.segments.resize(pair.ids.size(), part.segment);
+  }
+  return pair;
+}
+
 void Tokenizer::encode(std::string_view text, EncodeOptions options, const IdTaker& take) const {
   const bool fills = options.sizing == Sizing::cut_and_filled && parts_->sizes.filling;
   if (fills || cut_for(*parts_, options)) {
@@ -124,8 +213,17 @@ void Tokenizer::encode(std::string_view text, EncodeOptions options, const IdTak
   }
   check_text(text);
   if (options.framed) take(parts_->frame.before);
-  encode_text(*parts_, text, options.special, take);
+  encode_text(*parts_, text, {.anywhere = options.special}, take);
   if (options.framed) take(parts_->frame.after);
+}
+
+std::vector<int64_t> Tokenizer::encode(const MarkedText& text) const {
+  check_text(text.bytes);
+  Ids ids;
+  encode_text(
+      *parts_, text.bytes, {.anywhere = true, .marks = &text},
+      [&](std::span<const int64_t> some) { ids.insert(ids.end(), some.begin(), some.end()); });
+  return ids;
 }
 
 std::string Tokenizer::decode(std::span<const int64_t> ids, DecodeOptions options) const {
@@ -148,12 +246,7 @@ const std::string& Tokenizer::token(int64_t id) const {
 }
 
 std::string Tokenizer::bytes(int64_t id, bool is_first) const {
-  const std::string& written = token(id);
-  const Joiner& joiner = parts_->joiner;
-  if (is_special(id) && joiner.is_byte_level()) return written;
-  std::string bytes;
-  joiner.append_to(bytes, written, is_first);
-  return bytes;
+  return parts_->joiner.bytes_of(token(id), is_first, is_special(id));
 }
 
 std::optional<int64_t> Tokenizer::find(std::string_view token) const {
@@ -166,22 +259,17 @@ bool Tokenizer::is_special(int64_t id) const {
 }
 
 const SpecialIds& Tokenizer::special() const { return parts_->special; }
+const Frame& Tokenizer::frame() const { return parts_->frame; }
 
 StreamDecoder::StreamDecoder(Tokenizer tokenizer, DecodeOptions options)
     : tokenizer_(std::move(tokenizer)), options_(options) {}
 
 std::string StreamDecoder::add(int64_t id) {
-  if (!options_.special && tokenizer_.is_special(id)) return "";
-  waiting_ += tokenizer_.bytes(id, is_first_);
-  is_first_ = false;
-  return take_utf8(waiting_);
+  const bool is_special = tokenizer_.is_special(id);
+  if (!options_.special && is_special) return "";
+  return tokenizer_.parts_->joiner.add(state_, tokenizer_.token(id), is_special);
 }
 
-std::string StreamDecoder::finish() {
-  is_first_ = true;
-  const bool is_cut = !waiting_.empty();
-  waiting_.clear();
-  return is_cut ? "\uFFFD" : "";
-}
+std::string StreamDecoder::finish() { return tokenizer_.parts_->joiner.finish(state_); }
 
 }  // namespace headlight::text

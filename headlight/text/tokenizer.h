@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "headlight/base/base.h"
+#include "headlight/text/join_state.h"
+#include "headlight/text/marked_text.h"
 
 namespace headlight::text {
 
@@ -43,6 +45,30 @@ struct SpecialIds {
   std::optional<int64_t> mask = {};  // <mask>, [MASK]
 };
 
+// A part of what two texts become together: one of them, or a token. `segment` is BERT's
+// token_type_id of its ids.
+struct PairPart {
+  enum class Kind { first, second, token };
+  Kind kind = Kind::token;
+  int64_t id = 0;  // of a token
+  int64_t segment = 0;
+};
+
+// What is put around a text, BERT's [CLS] and [SEP].
+struct Frame {
+  std::vector<int64_t> before;
+  std::vector<int64_t> after;
+  // Of two texts, each of which is there once; nothing: why the file does not say it.
+  std::optional<std::vector<PairPart>> pair = {};
+  std::string pair_problem = {};
+};
+
+// Two texts as a model reads them together.
+struct PairIds {
+  std::vector<int64_t> ids;
+  std::vector<int64_t> segments;  // of each id: which text it belongs to, as the tokenizer says it
+};
+
 struct TokenizerParts;
 
 // A value, cheap to copy: copies share their vocabulary. It is made by load_tokenizer,
@@ -56,11 +82,17 @@ class Tokenizer {
   std::vector<int64_t> encode(std::string_view text, EncodeOptions options = {}) const;
   // The same without holding all ids at once.
   void encode(std::string_view text, EncodeOptions options, const IdTaker& take) const;
+  // What a chat template has written: the text of a special token becomes that token where none of
+  // its bytes was given by somebody, and plain text where one was.
+  std::vector<int64_t> encode(const MarkedText& text) const;
+  // Two texts with what the tokenizer puts around and between them; they are never cut. Throws
+  // Error(bad_input) also where it does not say what two texts become.
+  PairIds encode_pair(std::string_view first, std::string_view second, bool special = false) const;
   // UTF-8 whatever the ids are: bytes that are not become U+FFFD. Throws Error(bad_input) for an id
   // that is not in [0, size()).
   std::string decode(std::span<const int64_t> ids, DecodeOptions options = {}) const;
 
-  // "char", "word", "bpe" (byte-level) or "wordpiece".
+  // "char", "word", "bpe", "unigram" or "wordpiece".
   std::string_view kind() const;
   // Ids are 0 … size() - 1.
   int64_t size() const;
@@ -72,15 +104,19 @@ class Tokenizer {
   std::optional<int64_t> find(std::string_view token) const;
   bool is_special(int64_t id) const;
   const SpecialIds& special() const;
+  const Frame& frame() const;
 
-  // Writes tokenizer.json, as Hugging Face `tokenizers` reads it, and tokenizer_config.json. The
-  // directory is there.
+  // Writes tokenizer.json, as Hugging Face `tokenizers` reads it, and tokenizer_config.json; what
+  // was read from files of SentencePiece's, as these files. The directory is there.
   void save(base::FileSystem& files, const std::string& directory) const;
-  // The two documents themselves.
+  // The two documents themselves. The first throws Error(usage) for those that are no
+  // tokenizer.json.
   std::string json() const;
   std::string config_json() const;
 
  private:
+  friend class StreamDecoder;
+
   std::shared_ptr<const TokenizerParts> parts_;
 };
 
@@ -89,16 +125,16 @@ class StreamDecoder {
  public:
   explicit StreamDecoder(Tokenizer tokenizer, DecodeOptions options = {});
 
-  // Whole code points only: the beginning of one waits for its rest.
+  // Whole code points only: the beginning of one waits for its rest, and what the end of a text
+  // would lose for more to come.
   std::string add(int64_t id);
-  // What still waits, as U+FFFD; the next id begins a new text.
+  // What still waits, the beginnings of code points as U+FFFD; the next id begins a new text.
   std::string finish();
 
  private:
   Tokenizer tokenizer_;
   DecodeOptions options_;
-  bool is_first_ = true;
-  std::string waiting_;
+  JoinState state_;
 };
 
 }  // namespace headlight::text

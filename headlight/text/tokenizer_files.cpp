@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include "headlight/text/gguf_tokenizer.h"
+#include "headlight/text/sentence_piece_read.h"
 #include "headlight/text/tokenizer_parts.h"
 #include "headlight/text/tokenizer_read.h"
 #include "headlight/text/tokenizer_settings.h"
@@ -14,6 +16,9 @@ using Object = io::Json::Object;
 
 constexpr std::string_view kDocument = "tokenizer.json";
 constexpr std::string_view kLines = "vocab.txt";
+constexpr std::string_view kMarian = "source.spm";
+constexpr std::string_view kMarianTarget = "target.spm";
+constexpr std::array<std::string_view, 2> kSentencePieceFiles = {"tokenizer.model", "spiece.model"};
 struct BpeNames {
   std::string_view vocabulary;
   std::string_view merges;
@@ -62,31 +67,6 @@ int64_t id_of(const Vocabulary::Entries& entries, const std::string& token,
   refuse_tokenizer(name, "the token " + io::in_quotes(token) + " is missing");
 }
 
-// What add_bos_token and add_eos_token put around a text; null: nothing.
-io::Json begin_and_end(const TokenizerSettings& settings, const TokenizerPlan& plan,
-                       const std::string& name) {
-  if (!settings.adds_begin && !settings.adds_end) return {};
-  io::Json::Array single;
-  Object ids;
-  const auto add = [&](const char* role) {
-    const std::string token = settings.token(role, "<|endoftext|>");
-    single.emplace_back(Object{{"SpecialToken", Object{{"id", token}, {"type_id", 0}}}});
-    if (std::ranges::find(ids, token, &io::Json::Member::first) != ids.end()) return;
-    const auto added = std::ranges::find(plan.added, token, &AddedToken::content);
-    const int64_t id = added != plan.added.end() ? added->id : id_of(plan.entries, token, name);
-    ids.emplace_back(
-        token,
-        Object{{"id", token}, {"ids", io::Json::Array{id}}, {"tokens", io::Json::Array{token}}});
-  };
-  if (settings.adds_begin) add("bos_token");
-  single.emplace_back(Object{{"Sequence", Object{{"id", "A"}, {"type_id", 0}}}});
-  if (settings.adds_end) add("eos_token");
-  return Object{{"type", "TemplateProcessing"},
-                {"single", single},
-                {"pair", single},
-                {"special_tokens", ids}};
-}
-
 Tokenizer read_bpe_files(base::FileSystem& files, const std::string& vocabulary_path,
                          const std::string& merges_path) {
   const io::Json document = io::parse_json(read_file(files, vocabulary_path), vocabulary_path);
@@ -104,7 +84,9 @@ Tokenizer read_bpe_files(base::FileSystem& files, const std::string& vocabulary_
   TokenizerPlan plan =
       byte_level_plan(merges_path, std::move(entries), std::move(merges), std::move(added));
   apply_settings(settings, plan);
-  plan.post_processor = begin_and_end(settings, plan, merges_path);
+  constexpr const char* kEndOfText = "<|endoftext|>";
+  plan.post_processor = begin_and_end(settings, plan, settings.adds_begin.value_or(false),
+                                      settings.adds_end.value_or(false), kEndOfText, kEndOfText);
   return Tokenizer(TokenizerParts(std::move(plan)));
 }
 
@@ -148,7 +130,7 @@ Tokenizer read_word_pieces(base::FileSystem& files, const std::string& directory
                      .decoder = Object{{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}},
                      .entries = std::move(entries),
                      .added = std::move(added),
-                     .model = [&](const Vocabulary& vocabulary) {
+                     .model = [&](const Vocabulary& vocabulary, bool) {
                        return std::make_unique<WordPiece>(vocabulary, pieces, path);
                      }};
   apply_settings(settings, plan);
@@ -164,7 +146,16 @@ std::string_view first_file(base::FileSystem& files, const std::string& director
   for (const BpeNames& names : kBpeFiles) {
     if (has(names.vocabulary) && has(names.merges)) return names.vocabulary;
   }
+  if (has(kMarian) && has("vocab.json")) return kMarian;
+  for (const std::string_view name : kSentencePieceFiles) {
+    if (has(name)) return name;
+  }
   return has(kLines) ? kLines : std::string_view();
+}
+
+bool is_directory(base::FileSystem& files, const std::string& path) {
+  base::FileStatus status;
+  return files.path_status(path, status) == 0 && status.kind == base::FileStatus::Kind::directory;
 }
 
 // Any other name is taken for a tokenizer.json.
@@ -178,6 +169,13 @@ Tokenizer read_named(base::FileSystem& files, const std::string& directory,
     if (name != names.vocabulary && name != names.merges) continue;
     return read_bpe_files(files, place + std::string(names.vocabulary),
                           place + std::string(names.merges));
+  }
+  if ((name == kMarian || name == kMarianTarget) && base::exists(files, place + "vocab.json")) {
+    return read_marian(files, directory, name == kMarianTarget);
+  }
+  if (io::is_gguf_path(name)) return read_gguf_tokenizer(io::open_gguf(files, place + name));
+  if (name.ends_with(".model") || name.ends_with(".spm")) {
+    return read_sentence_piece(files, directory, name);
   }
   return parse_tokenizer(read_file(files, place + name), place + name,
                          read_tokenizer_settings(files, directory));
@@ -209,14 +207,14 @@ std::pair<std::string, std::string> split_merge(std::string_view merge, const st
 }
 
 bool has_tokenizer(base::FileSystem& files, const std::string& directory) {
+  if (io::is_gguf_file(files, directory)) {
+    return io::open_gguf(files, directory).setting("tokenizer.ggml.model") != nullptr;
+  }
   return !first_file(files, directory).empty();
 }
 
 Tokenizer load_tokenizer(base::FileSystem& files, const std::string& path) {
-  base::FileStatus status;
-  const bool is_directory =
-      files.path_status(path, status) == 0 && status.kind == base::FileStatus::Kind::directory;
-  if (!is_directory) {
+  if (!is_directory(files, path)) {
     const size_t slash = path.rfind('/');
     const bool is_bare = slash == std::string::npos;
     return read_named(files, is_bare ? "." : path.substr(0, slash),
@@ -226,9 +224,15 @@ Tokenizer load_tokenizer(base::FileSystem& files, const std::string& path) {
   if (name.empty()) {
     refuse_tokenizer(path,
                      "the folder holds none: tokenizer.json, vocab.json + merges.txt, encoder.json "
-                     "+ vocab.bpe or vocab.txt is needed");
+                     "+ vocab.bpe, source.spm + vocab.json, tokenizer.model, spiece.model or "
+                     "vocab.txt is needed");
   }
   return read_named(files, path, std::string(name));
+}
+
+Tokenizer load_target_tokenizer(base::FileSystem& files, const std::string& directory) {
+  if (first_file(files, directory) != kMarian) return load_tokenizer(files, directory);
+  return read_named(files, directory, std::string(kMarianTarget));
 }
 
 }  // namespace headlight::text

@@ -1,6 +1,7 @@
 // Character and word tokenizers from texts.
 #include "headlight/text/tokenizer_make.h"
 
+#include <algorithm>
 #include <set>
 
 #include "headlight/text/tokenizer_parts.h"
@@ -11,17 +12,22 @@ namespace headlight::text {
 namespace {
 
 TokenizerPlan word_level_plan(VocabularyBuilder builder) {
+  const auto& special = builder.special();
+  const bool is_bert = std::ranges::find(special, "[UNK]", &AddedToken::content) != special.end();
   return {.name = kNewTokenizer,
+          .post_processor = builder.frame(),
           .entries = builder.take_entries(),
           .added = builder.take_added(),
-          .model = [](const Vocabulary& vocabulary) {
-            return std::make_unique<WordLevel>(vocabulary, "<unk>");
+          .model = [is_bert](const Vocabulary& vocabulary, bool) {
+            return std::make_unique<WordLevel>(vocabulary, is_bert ? "[UNK]" : "<unk>");
           }};
 }
 
 }  // namespace
 
 std::vector<std::string> sequence_tokens() { return {"<pad>", "<start>", "<end>", "<unk>"}; }
+
+std::vector<std::string> masked_tokens() { return {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}; }
 
 Tokenizer char_tokenizer(std::span<const std::string_view> texts,
                          const std::vector<std::string>& special, io::Json normalizer) {

@@ -1,5 +1,6 @@
 // Tokenizers made from texts. The same texts give the same ids. Special tokens come first, in the
-// order given; one called <unk> stands for what the texts do not hold.
+// order given; one called <unk> or [UNK] stands for what the texts do not hold, and where there are
+// both [CLS] and [SEP], they are put around a text that is to be framed.
 #pragma once
 
 #include <span>
@@ -14,6 +15,9 @@ namespace headlight::text {
 
 // What tasks with a source and a target need: <pad>, <start>, <end>, <unk>.
 std::vector<std::string> sequence_tokens();
+
+// What models that read both ways need: [PAD], [UNK], [CLS], [SEP], [MASK].
+std::vector<std::string> masked_tokens();
 
 // The distinct code points, in their order. Without special tokens, ids are nanoGPT's. `normalizer`
 // is what is done to a text that is encoded, as tokenizer.json writes it; the texts here are taken

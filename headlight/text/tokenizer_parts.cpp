@@ -37,6 +37,8 @@ TokenizerParts::TokenizerParts(TokenizerPlan plan)
       truncation_json(std::move(plan.truncation)),
       padding_json(std::move(plan.padding)),
       added(plan.added),
+      takes_language(plan.takes_language),
+      files(std::move(plan.files)),
       vocabulary(whole_vocabulary(plan)),
       normalizer({normalizer_json, "normalizer", plan.name}),
       splitter({pre_tokenizer_json, "pre_tokenizer", plan.name}),
@@ -46,15 +48,19 @@ TokenizerParts::TokenizerParts(TokenizerPlan plan)
                        {padding_json, "padding", plan.name}, vocabulary)),
       finder(raw_finder(added)),
       normalized_finder(text::normalized_finder(added, normalizer, plan.name)),
-      model(plan.model(vocabulary)),
+      written_finder(text::written_finder(added)),
+      model(plan.model(vocabulary, splitter.gives_bytes())),
       special(special_ids(vocabulary, model->unknown(), plan.roles)),
       mask(vocabulary.find(plan.roles.contains("mask_token") ? plan.roles.at("mask_token")
                                                              : "[MASK]")) {
-  const bool is_bpe = model->kind() == "bpe";
-  if (splitter.is_byte_level() != is_bpe || joiner.is_byte_level() != is_bpe) {
-    refuse_tokenizer(plan.name,
-                     "a BPE model is read with pre_tokenizer and decoder ByteLevel, other models "
-                     "without them");
+  if (splitter.gives_bytes() && model->kind() != "bpe") {
+    refuse_tokenizer(plan.name, "a ByteLevel pre_tokenizer is read only with a BPE model");
+  }
+  if (splitter.minds_the_beginning() && normalizer.may_take_from_front()) {
+    refuse_tokenizer(
+        plan.name,
+        "\"prepend_scheme\": \"first\" is not supported beside a normalizer that takes "
+        "characters away");
   }
 }
 
@@ -70,8 +76,8 @@ TokenizerPlan byte_level_plan(const std::string& name, Vocabulary::Entries entri
           .decoder = byte_level,
           .entries = std::move(entries),
           .added = std::move(added),
-          .model = [name, merges = std::move(merges)](const Vocabulary& vocabulary) {
-            return std::make_unique<Bpe>(vocabulary, merges, "", name);
+          .model = [name, merges = std::move(merges)](const Vocabulary& vocabulary, bool) {
+            return std::make_unique<Bpe>(vocabulary, merges, Bpe::Settings{}, name);
           }};
 }
 

@@ -26,7 +26,11 @@ struct TokenizerPlan {
   Vocabulary::Entries entries = {};
   std::vector<AddedToken> added = {};
   TokenRoles roles = {};
-  std::function<std::unique_ptr<Model>(const Vocabulary&)> model = {};
+  bool takes_language = false;  // >>tur<< before a text is a token
+  // What a tokenizer that tokenizer.json cannot tell is saved as: names and bytes.
+  std::vector<std::pair<std::string, std::string>> files = {};
+  // `takes_bytes`: pieces are bytes and not characters.
+  std::function<std::unique_ptr<Model>(const Vocabulary&, bool takes_bytes)> model = {};
 };
 
 struct TokenizerParts {
@@ -39,6 +43,8 @@ struct TokenizerParts {
   io::Json truncation_json;
   io::Json padding_json;
   std::vector<AddedToken> added;
+  bool takes_language;
+  std::vector<std::pair<std::string, std::string>> files;
   Vocabulary vocabulary;
   Normalizer normalizer;
   Splitter splitter;
@@ -47,6 +53,7 @@ struct TokenizerParts {
   Sizes sizes;
   AddedTokenFinder finder;             // of tokens in the text as it is
   AddedTokenFinder normalized_finder;  // of tokens in the normalised text
+  AddedTokenFinder written_finder;     // of special ones of these, in the text as it is
   std::unique_ptr<Model> model;
   SpecialIds special;
   std::optional<int64_t> mask;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace headlight::text {
 namespace {
@@ -84,15 +86,15 @@ void read_added_decoder(const io::Json& decoder, const std::string& path,
 void read_added_tokens_file(const io::Json& document, const std::string& path,
                             TokenizerSettings& settings) {
   if (!document.object()) return;
+  std::unordered_set<std::string_view> special(settings.other_special.begin(),
+                                               settings.other_special.end());
+  for (const auto& [role, token] : settings.roles) special.insert(token.content);
   for (const auto& [content, value] : *document.object()) {
     const auto id = value.integer();
     if (!id || content.empty()) {
       refuse_tokenizer(path, io::in_quotes(content) + " has no whole number as its id");
     }
-    const auto is_it = [&name = content](const auto& role) { return role.second.content == name; };
-    const bool is_special =
-        std::ranges::any_of(settings.roles, is_it) ||
-        std::ranges::find(settings.other_special, content) != settings.other_special.end();
+    const bool is_special = special.contains(content);
     settings.added.push_back(
         {.id = *id, .content = content, .is_special = is_special, .is_normalized = !is_special});
   }
@@ -115,18 +117,13 @@ bool has_type(const io::Json& component, std::string_view type) {
   return name && name->text() && *name->text() == type;
 }
 
-// A token that is there already keeps its id, as others keep it.
-void add_token(AddedToken token, TokenizerPlan& plan) {
-  const auto known =
-      std::ranges::find(plan.entries, token.content, &Vocabulary::Entries::value_type::first);
-  if (known != plan.entries.end()) token.id = known->second;
-  const auto same = std::ranges::find(plan.added, token.content, &AddedToken::content);
-  if (same == plan.added.end()) {
-    plan.added.push_back(std::move(token));
-  } else {
-    token.id = same->id;
-    *same = std::move(token);
-  }
+int64_t id_in(const TokenizerPlan& plan, const std::string& token) {
+  const auto added = std::ranges::find(plan.added, token, &AddedToken::content);
+  if (added != plan.added.end()) return added->id;
+  const auto entry =
+      std::ranges::find(plan.entries, token, &Vocabulary::Entries::value_type::first);
+  if (entry != plan.entries.end()) return entry->second;
+  refuse_tokenizer(plan.name, "the token " + io::in_quotes(token) + " is missing");
 }
 
 // Whether a token's name is one that no word of a text has: "<end>", "[SEP]", "{eos}", "|x|".
@@ -137,18 +134,45 @@ bool is_bracketed(std::string_view token) {
          kClosing.find(token.back()) != kClosing.npos;
 }
 
-// A word or a mark that has a role stays what it is in a text.
-void make_special(const AddedToken& token, TokenizerPlan& plan) {
-  const auto known =
-      std::ranges::find(plan.entries, token.content, &Vocabulary::Entries::value_type::first);
-  const auto added = std::ranges::find(plan.added, token.content, &AddedToken::content);
-  if (added != plan.added.end() || known == plan.entries.end()) return;
-  if (!is_bracketed(token.content)) return;
-  AddedToken special = token;
-  special.id = known->second;
-  special.is_special = true;
-  plan.added.push_back(std::move(special));
-}
+// Adds tokens to a plan, whose tokens it finds by their text: there may be thousands of them.
+class TokenAdder {
+ public:
+  explicit TokenAdder(TokenizerPlan& plan) : plan_(plan) {
+    for (const auto& [token, id] : plan.entries) entries_.emplace(token, id);
+    for (size_t i = 0; i < plan.added.size(); ++i) added_.emplace(plan.added[i].content, i);
+  }
+
+  // A token that is there already keeps its id, as others keep it.
+  void add(AddedToken token) {
+    const auto known = entries_.find(token.content);
+    if (known != entries_.end()) token.id = known->second;
+    const auto [same, is_new] = added_.emplace(token.content, plan_.added.size());
+    if (is_new) {
+      plan_.added.push_back(std::move(token));
+    } else {
+      AddedToken& earlier = plan_.added[same->second];
+      token.id = earlier.id;
+      earlier = std::move(token);
+    }
+  }
+
+  // A word or a mark that has a role stays what it is in a text.
+  void make_special(const AddedToken& token) {
+    const auto known = entries_.find(token.content);
+    if (known == entries_.end() || added_.contains(token.content)) return;
+    if (!is_bracketed(token.content)) return;
+    AddedToken special = token;
+    special.id = known->second;
+    special.is_special = true;
+    added_.emplace(special.content, plan_.added.size());
+    plan_.added.push_back(std::move(special));
+  }
+
+ private:
+  TokenizerPlan& plan_;
+  std::unordered_map<std::string_view, int64_t> entries_;
+  std::unordered_map<std::string, size_t> added_;  // places
+};
 
 }  // namespace
 
@@ -162,12 +186,22 @@ TokenizerSettings read_tokenizer_settings(base::FileSystem& files, const std::st
   const std::string path = directory + "/tokenizer_config.json";
   const io::Json config = read_settings_file(files, path);
   settings.adds_prefix_space = flag_of(config, "add_prefix_space", path);
-  settings.adds_begin = flag_of(config, "add_bos_token", path).value_or(false);
-  settings.adds_end = flag_of(config, "add_eos_token", path).value_or(false);
+  settings.adds_begin = flag_of(config, "add_bos_token", path);
+  settings.adds_end = flag_of(config, "add_eos_token", path);
   const io::Json* name = config.find("tokenizer_class");
-  settings.is_generic =
-      name && name->text() &&
-      (*name->text() == "PreTrainedTokenizerFast" || *name->text() == "TokenizersBackend");
+  if (name && name->text()) settings.class_name = *name->text();
+  settings.is_generic = settings.class_name == "PreTrainedTokenizerFast" ||
+                        settings.class_name == "TokenizersBackend";
+  settings.has_two_vocabularies = flag_of(config, "separate_vocabs", path).value_or(false);
+  const io::Json* options = config.find("sp_model_kwargs");
+  settings.has_options = options && options->object() && !options->object()->empty();
+  const io::Json* extra = config.find("extra_ids");
+  if (extra && !extra->is_null()) {
+    settings.extra_ids = extra->integer();
+    if (!settings.extra_ids || *settings.extra_ids < 0 || *settings.extra_ids > 100'000) {
+      refuse_tokenizer(path, "\"extra_ids\" is not a whole number from 0 to 100000");
+    }
+  }
   settings.lower_case = flag_of(config, "do_lower_case", path);
   settings.strips_accents = flag_of(config, "strip_accents", path);
   settings.parts_chinese = flag_of(config, "tokenize_chinese_chars", path);
@@ -185,6 +219,33 @@ TokenizerSettings read_tokenizer_settings(base::FileSystem& files, const std::st
   return settings;
 }
 
+io::Json begin_and_end(const TokenizerSettings& settings, const TokenizerPlan& plan,
+                       bool adds_begin, bool adds_end, const std::string& usual_begin,
+                       const std::string& usual_end) {
+  Object ids;
+  const auto special = [&](const char* role, const std::string& usual, int64_t segment) {
+    const std::string token = settings.token(role, usual);
+    if (std::ranges::find(ids, token, &io::Json::Member::first) == ids.end()) {
+      ids.emplace_back(token, Object{{"id", token},
+                                     {"ids", io::Json::Array{id_in(plan, token)}},
+                                     {"tokens", io::Json::Array{token}}});
+    }
+    return io::Json(Object{{"SpecialToken", Object{{"id", token}, {"type_id", segment}}}});
+  };
+  const auto add_text = [&](io::Json::Array& parts, const char* text, int64_t segment) {
+    if (adds_begin) parts.push_back(special("bos_token", usual_begin, segment));
+    parts.emplace_back(Object{{"Sequence", Object{{"id", text}, {"type_id", segment}}}});
+    if (adds_end) parts.push_back(special("eos_token", usual_end, segment));
+  };
+  io::Json::Array single;
+  add_text(single, "A", 0);
+  if (ids.empty()) return {};
+  io::Json::Array pair = single;
+  add_text(pair, "B", 1);
+  return Object{
+      {"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", ids}};
+}
+
 void apply_settings(const TokenizerSettings& settings, TokenizerPlan& plan) {
   if (has_type(plan.pre_tokenizer, "ByteLevel")) {
     set_flag(plan.pre_tokenizer, "add_prefix_space", settings.adds_prefix_space);
@@ -194,13 +255,14 @@ void apply_settings(const TokenizerSettings& settings, TokenizerPlan& plan) {
     set_flag(plan.normalizer, "strip_accents", settings.strips_accents);
     set_flag(plan.normalizer, "handle_chinese_chars", settings.parts_chinese);
   }
-  for (const AddedToken& token : settings.added) add_token(token, plan);
+  TokenAdder tokens(plan);
+  for (const AddedToken& token : settings.added) tokens.add(token);
   for (const auto& [role, token] : settings.roles) {
     plan.roles[role] = token.content;
-    make_special(token, plan);
+    tokens.make_special(token);
   }
   for (const std::string& content : settings.other_special) {
-    make_special({.content = content}, plan);
+    tokens.make_special({.content = content});
   }
 }
 

@@ -14,8 +14,9 @@ namespace headlight::text {
 struct TokenizerSettings {
   // Of byte-level tokenizers.
   std::optional<bool> adds_prefix_space = {};
-  bool adds_begin = false;  // the tokens around a text, where no tokenizer.json says which
-  bool adds_end = false;
+  // The tokens around a text; nothing: as the tokenizer's own file, or its kind, has it.
+  std::optional<bool> adds_begin = {};
+  std::optional<bool> adds_end = {};
   // Of BERT's normalizer; a class that is nobody's in particular takes the tokenizer.json as it is.
   bool is_generic = false;
   std::optional<bool> lower_case = {};
@@ -25,6 +26,11 @@ struct TokenizerSettings {
   std::map<std::string, AddedToken> roles = {};
   std::vector<AddedToken> added = {};
   std::vector<std::string> other_special = {};
+
+  std::string class_name = {};
+  std::optional<int64_t> extra_ids = {};  // of T5
+  bool has_two_vocabularies = false;      // of Marian
+  bool has_options = false;               // of SentencePiece: sp_model_kwargs
 
   // The token of a role; `usual` when the files do not name one.
   std::string token(const std::string& role, const std::string& usual) const;
@@ -36,6 +42,12 @@ TokenizerSettings read_tokenizer_settings(base::FileSystem& files, const std::st
 // A tokenizer.json in memory with what the files beside it say.
 Tokenizer parse_tokenizer(std::string_view json, const std::string& name,
                           const TokenizerSettings& settings);
+
+// What is put around a text by what adds_begin and adds_end say, with the tokens of these names
+// where the files name none. Null: nothing.
+io::Json begin_and_end(const TokenizerSettings& settings, const TokenizerPlan& plan,
+                       bool adds_begin, bool adds_end, const std::string& usual_begin,
+                       const std::string& usual_end);
 
 // Changes a plan, before a tokenizer is made of it, to what the settings say.
 void apply_settings(const TokenizerSettings& settings, TokenizerPlan& plan);

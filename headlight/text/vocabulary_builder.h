@@ -1,6 +1,7 @@
 // Ids for tokens in the order in which they come. For text's own use.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,6 +42,15 @@ class VocabularyBuilder {
   }
 
   int64_t size() const { return static_cast<int64_t>(entries_.size()); }
+  const std::vector<AddedToken>& special() const { return added_; }
+  // The post-processor of tokenizer.json that puts [CLS] and [SEP] around a text; null: none.
+  io::Json frame() const {
+    const auto begin = find("[CLS]"), end = find("[SEP]");
+    if (!begin || !end || std::max(*begin, *end) >= special_count()) return {};
+    return io::Json::Object{{"type", "BertProcessing"},
+                            {"sep", io::Json::Array{"[SEP]", *end}},
+                            {"cls", io::Json::Array{"[CLS]", *begin}}};
+  }
   int64_t special_count() const { return static_cast<int64_t>(added_.size()); }
   const std::string& token(int64_t id) const { return entries_[static_cast<size_t>(id)].first; }
 

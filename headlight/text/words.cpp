@@ -5,7 +5,6 @@
 #include <set>
 
 #include "headlight/io/io.h"
-#include "headlight/text/byte_alphabet.h"
 #include "headlight/text/unicode.h"
 
 namespace headlight::text {
@@ -41,14 +40,6 @@ bool is_inside_word(std::string_view text, bool at_end) {
   return is_word(letter) || is_mark(letter);
 }
 
-// What an id adds to a text; of byte-level tokens their bytes.
-std::string bytes_of(const Tokenizer& tokenizer, int64_t id) {
-  if (tokenizer.kind() == "bpe") {
-    if (const auto bytes = bytes_of_token(tokenizer.token(id))) return *bytes;
-  }
-  return tokenizer.token(id);
-}
-
 bool goes_on(const Tokenizer& tokenizer, int64_t before, int64_t id) {
   constexpr std::string_view kPiece = "##";
   const auto is_own = [&](int64_t one) {
@@ -56,8 +47,8 @@ bool goes_on(const Tokenizer& tokenizer, int64_t before, int64_t id) {
   };
   if (is_own(before) || is_own(id) || tokenizer.kind() == "word") return false;
   if (tokenizer.kind() == "wordpiece") return tokenizer.token(id).starts_with(kPiece);
-  return is_inside_word(bytes_of(tokenizer, before), true) &&
-         is_inside_word(bytes_of(tokenizer, id), false);
+  return is_inside_word(tokenizer.bytes(before, false), true) &&
+         is_inside_word(tokenizer.bytes(id, false), false);
 }
 
 }  // namespace
@@ -67,10 +58,8 @@ std::string label_of(const Tokenizer& tokenizer, int64_t id) {
   std::string shown = tokenizer.decode(std::vector<int64_t>{id});
   const bool is_text = !shown.empty() && shown.find("\uFFFD") == std::string::npos;
   if (is_text) return shown;
-  if (!shown.empty() && tokenizer.kind() == "bpe") {
-    if (const auto bytes = bytes_of_token(tokenizer.token(id))) return with_marked_bytes(*bytes);
-  }
-  return tokenizer.token(id);
+  const std::string bytes = tokenizer.bytes(id, true);
+  return shown.empty() || bytes.empty() ? tokenizer.token(id) : with_marked_bytes(bytes);
 }
 
 std::vector<int64_t> word_numbers(const Tokenizer& tokenizer, std::span<const int64_t> ids) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "headlight/train/checksum.h"
+#include "headlight/train/shared_state.h"
 
 namespace headlight::train {
 namespace {
@@ -19,12 +20,6 @@ constexpr const char* kManifest = "manifest.json";
 std::string weights_name(int64_t step) { return "model-" + std::to_string(step) + ".safetensors"; }
 std::string state_name(int64_t step) {
   return "optimizer-" + std::to_string(step) + ".safetensors";
-}
-
-std::vector<io::NamedTensor> tensors_of(const nn::StateDict& state) {
-  std::vector<io::NamedTensor> tensors;
-  for (const auto& [name, tensor] : state) tensors.push_back({name, tensor});
-  return tensors;
 }
 
 io::Json entry_of(base::FileSystem& files, const std::string& path, const std::string& name) {
@@ -116,11 +111,23 @@ void Checkpoints::save(Trainer& trainer) {
 }
 
 void Checkpoints::write(Trainer& trainer) {
+  const std::vector<io::PromisedTensor> state = promised_state(trainer);
+  if (trainer.group().is_first()) {
+    write_first(trainer, state);
+  } else {
+    for (const io::PromisedTensor& tensor : state) tensor.load();  // sends what this rank owns
+  }
+  // Nobody goes on before all is on the disk.
+  trainer.group().any(false);
+}
+
+void Checkpoints::write_first(Trainer& trainer,
+                              const std::vector<io::PromisedTensor>& optimizer_state) {
   const Progress& progress = trainer.progress();
   const std::string weights = weights_name(progress.step), state = state_name(progress.step);
   base::make_directories(files_, folder_ + "/checkpoint");
   models::write_state(files_, path(weights), trainer.model());
-  io::write_safetensors(files_, path(state), tensors_of(trainer.optimizer().state()));
+  io::write_promised_safetensors(files_, path(state), optimizer_state);
   if (progress.best_step == progress.step && progress.step > 0)
     models::save_model(files_, folder_, trainer.model());
   write_manifest(progress,
@@ -165,16 +172,21 @@ std::optional<Progress> Checkpoints::progress() const {
 }
 
 bool Checkpoints::restore(Trainer& trainer) {
-  const auto last = progress();
+  const bool is_first = trainer.group().is_first();
+  const auto last = shared_progress(trainer.group(), is_first ? progress() : std::nullopt);
   if (!last) return false;
-  check_files(files_, path(kManifest), folder_, *last);
-  const std::string weights = path(weights_name(last->step));
-  const io::Safetensors numbers = io::open_safetensors(files_, weights);
-  trainer.model().load_state(models::stored_state(numbers), weights);
-  const io::Safetensors moments = io::open_safetensors(files_, path(state_name(last->step)));
-  trainer.optimizer().load_state(models::stored_state(moments));
+  if (is_first) {
+    check_files(files_, path(kManifest), folder_, *last);
+    const std::string weights = path(weights_name(last->step));
+    const io::Safetensors numbers = io::open_safetensors(files_, weights);
+    trainer.model().load_state(models::stored_state(numbers), weights);
+    const io::Safetensors moments = io::open_safetensors(files_, path(state_name(last->step)));
+    share_state(trainer, models::stored_state(moments));
+    remove_all_but(last->step);
+  } else {
+    share_state(trainer, {});
+  }
   trainer.set_progress(*last);
-  remove_all_but(last->step);
   return true;
 }
 

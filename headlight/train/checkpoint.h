@@ -16,7 +16,8 @@ namespace headlight::train {
 //   checkpoint/manifest.json               which step counts, and the sums of its files
 // Files are written one by one, each whole and synced before it has its name; the manifest comes
 // last, and only then the files of the step before go. Before the first save the manifest says that
-// there is none: a folder of models without a manifest has lost it.
+// there is none: a folder of models without a manifest has lost it. Of several ranks the first
+// reads and writes, whatever the others own goes through it; files do not tell how many there were.
 class Checkpoints {
  public:
   Checkpoints(base::FileSystem& files, std::string folder);
@@ -40,6 +41,7 @@ class Checkpoints {
   std::string path(const std::string& name) const { return folder_ + "/checkpoint/" + name; }
   bool holds_models() const;
   void write(Trainer& trainer);
+  void write_first(Trainer& trainer, const std::vector<io::PromisedTensor>& optimizer_state);
   void write_manifest(const Progress& progress, io::Json::Array entries);
   void remove_all_but(int64_t step);
 

@@ -1,4 +1,4 @@
-// The three kinds of tasks.
+// The kinds of tasks.
 #include "headlight/train/task.h"
 
 #include <algorithm>
@@ -36,6 +36,28 @@ class LmValidation : public Validation {
 
  private:
   data::ValidationWindows windows_;
+  int64_t rows_;
+};
+
+models::Batch masked_batch(data::MaskedBatch batch) {
+  return {.ids = std::move(batch.ids),
+          .lens = std::move(batch.lens),
+          .targets = std::move(batch.targets)};
+}
+
+class MaskedValidation : public Validation {
+ public:
+  explicit MaskedValidation(data::MaskedValidationWindows windows)
+      : windows_(std::move(windows)),
+        rows_(std::max<int64_t>(1, kValidationTokens / windows_.window_length())) {}
+
+  int64_t batches() const override { return (windows_.window_count() + rows_ - 1) / rows_; }
+  models::Batch batch(int64_t index) const override {
+    return masked_batch(windows_.batch(index * rows_, rows_));
+  }
+
+ private:
+  data::MaskedValidationWindows windows_;
   int64_t rows_;
 };
 
@@ -104,6 +126,16 @@ std::unique_ptr<Task> lm_task(data::TrainingWindows training, data::ValidationWi
       std::make_unique<LmValidation>(std::move(validation)));
 }
 
+std::unique_ptr<Task> mlm_task(data::MaskedTrainingWindows training,
+                               data::MaskedValidationWindows validation, int64_t rows,
+                               uint64_t seed) {
+  return std::make_unique<ComposedTask>(
+      [training = std::move(training), rows, seed](int64_t number) {
+        return masked_batch(training.batch(seed, static_cast<uint64_t>(number), rows));
+      },
+      std::make_unique<MaskedValidation>(std::move(validation)));
+}
+
 std::unique_ptr<Task> pair_task(data::PairBatches training, data::PairSet validation,
                                 const data::SequenceIds& ids) {
   return std::make_unique<ComposedTask>(
@@ -125,6 +157,11 @@ std::unique_ptr<Task> generated_task(const data::GeneratedTask& task, int64_t ro
 std::unique_ptr<Task> validation_task(data::ValidationWindows windows) {
   return std::make_unique<ComposedTask>(nothing_to_train_on,
                                         std::make_unique<LmValidation>(std::move(windows)));
+}
+
+std::unique_ptr<Task> validation_task(data::MaskedValidationWindows windows) {
+  return std::make_unique<ComposedTask>(nothing_to_train_on,
+                                        std::make_unique<MaskedValidation>(std::move(windows)));
 }
 
 std::unique_ptr<Task> validation_task(data::PairSet pairs, const data::SequenceIds& ids) {

@@ -22,6 +22,10 @@ class Task {
 // Predicting each token from those before it. A batch has `rows` windows.
 std::unique_ptr<Task> lm_task(data::TrainingWindows training, data::ValidationWindows validation,
                               int64_t rows, uint64_t seed);
+// Predicting the words that are hidden.
+std::unique_ptr<Task> mlm_task(data::MaskedTrainingWindows training,
+                               data::MaskedValidationWindows validation, int64_t rows,
+                               uint64_t seed);
 // From a source to a target.
 std::unique_ptr<Task> pair_task(data::PairBatches training, data::PairSet validation,
                                 const data::SequenceIds& ids);
@@ -31,6 +35,7 @@ std::unique_ptr<Task> generated_task(const data::GeneratedTask& task, int64_t ro
 
 // For evaluating alone: there is nothing to train on.
 std::unique_ptr<Task> validation_task(data::ValidationWindows windows);
+std::unique_ptr<Task> validation_task(data::MaskedValidationWindows windows);
 std::unique_ptr<Task> validation_task(data::PairSet pairs, const data::SequenceIds& ids);
 
 // Targets that are not -1.

@@ -9,5 +9,6 @@
 #include "headlight/train/curves.h"
 #include "headlight/train/loop.h"
 #include "headlight/train/run_log.h"
+#include "headlight/train/shards.h"
 #include "headlight/train/task.h"
 #include "headlight/train/trainer.h"

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kFileLines = 500;
 constexpr size_t kDoorLines = 250;
-constexpr size_t kProgramFiles = 51;
+constexpr size_t kProgramFiles = 66;
 constexpr size_t kProgramShare = 15;  // in 100
 
 std::string place(const Source& source, size_t at) {

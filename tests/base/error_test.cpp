@@ -18,6 +18,11 @@ TEST(Error, without_a_place_leaves_the_brackets_out) {
                "threads: the number is 0");
 }
 
+TEST(Error, without_a_subject_is_the_sentence_of_another) {
+  EXPECT_STREQ(Error(ErrorKind::failed, "", "", "train (step 1): diverged").what(),
+               "train (step 1): diverged");
+}
+
 TEST(Error, keeps_its_kind) {
   EXPECT_EQ(Error(ErrorKind::usage, "a", "b", "c").kind(), ErrorKind::usage);
   EXPECT_EQ(Error(ErrorKind::bad_input, "a", "b", "c").kind(), ErrorKind::bad_input);
@@ -34,6 +39,16 @@ TEST(Error, stays_on_one_line_whatever_the_names_hold) {
 TEST(Error, keeps_the_bytes_of_other_alphabets) {
   const Error error(ErrorKind::bad_input, "açıq", "düz", "모델");
   EXPECT_STREQ(error.what(), "açıq (düz): 모델");
+}
+
+TEST(Error, leaves_out_the_end_of_what_is_very_long) {
+  std::string name;
+  for (int i = 0; i < 1'000'000; ++i) name += "ç";
+  const std::string error =
+      Error(ErrorKind::bad_input, "load", "x", "1 unexpected: " + name).what();
+  EXPECT_LT(error.size(), 4100u);
+  EXPECT_TRUE(error.starts_with("load (x): 1 unexpected: çç"));
+  EXPECT_TRUE(error.ends_with("ç…"));
 }
 
 }  // namespace

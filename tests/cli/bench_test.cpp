@@ -52,5 +52,12 @@ TEST(Bench, prints_its_table_in_the_language_asked_for) {
   EXPECT_EQ(row.find('.'), std::string::npos) << row;
 }
 
+TEST(Bench, says_how_to_start_what_is_measured_between_ranks) {
+  expect_one_line(run_program({"bench", "--only", "mpi", "--quick"}), 2,
+                  "`mpirun -n 2 headlight bench --only mpi --quick`");
+  expect_one_line(run_program({"bench", "--only", "mpi-tran"}), 2, "the nearest is mpi");
+  expect_one_line(run_program({"bench", "--shards", "8"}), 2, "--shards: is for --only mpi");
+}
+
 }  // namespace
 }  // namespace headlight::test

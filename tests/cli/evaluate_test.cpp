@@ -65,6 +65,22 @@ TEST_F(Evaluation, of_a_text_is_the_validation_loss_of_training) {
   EXPECT_EQ(number(facts, "tokens"), static_cast<double>(folder_->get("valid.txt").size() - 1));
 }
 
+TEST_F(Evaluation, of_hidden_words_is_the_validation_loss_of_training) {
+  ASSERT_EQ(run_program({"train", "--task", "mlm", "--data", *folder_ / "train.txt", "--valid",
+                         *folder_ / "valid.txt", "--tokenizer", "char", "--preset", "tiny",
+                         "--max_iters", "20", "--eval_interval", "20", "--out", *folder_ / "mlm"})
+                .code,
+            0);
+  const io::Json facts = evaluated({*folder_ / "mlm", "--data", *folder_ / "valid.txt"});
+  EXPECT_NEAR(number(facts, "loss"), trained_loss("mlm"), 1e-9);
+  EXPECT_GT(number(facts, "tokens"), 10);
+  EXPECT_LT(number(facts, "tokens"), 0.3 * static_cast<double>(folder_->get("valid.txt").size()));
+  EXPECT_EQ(run_program({"embed", *folder_ / "mlm", "--text", "round"}).code, 0);
+  expect_one_line(
+      run_program({"evaluate", *folder_ / "mlm", "--task", "lm", "--data", *folder_ / "valid.txt"}),
+      3, "is of type bert, task lm needs gpt2");
+}
+
 TEST_F(Evaluation, of_pairs_has_bleu_and_chrf) {
   const io::Json facts = evaluated({*folder_ / "pairs", "--data", *folder_ / "pairs.tsv"});
   EXPECT_NEAR(number(facts, "loss"), trained_loss("pairs"), 1e-9);
@@ -150,7 +166,7 @@ TEST_F(Evaluation, that_cannot_be_says_why) {
            {{copy, "--task", "reverse"}, 3, "has 53 tokens, the model 11"},
            {{pairs, "--data", text}, 3, "valid.txt:1): no tab"},
            {{pairs, "--data", folder_->put("long", std::string(300, 'a') + "\tA\n")}, 3, "300"},
-           {{model_folders().encoder(), "--data", text}, 3, "is of type bert"},
+           {{model_folders().encoder(), "--data", text}, 3, "has no word that could be hidden"},
            {{model_folders().bare_gpt(), "--data", text}, 3, "has no tokenizer"}}) {
     std::string line = "evaluate";
     for (const std::string& word : wrong.words) line += " " + word;

@@ -79,7 +79,7 @@ TEST(WrongGeneration, of_models_and_texts_says_which_and_why) {
       {
           {{"generate", folder / "none", "--prompt", "a"}, "there is no such file or folder"},
           {{"generate", empty, "--prompt", "a"}, "config.json"},
-          {{"generate", models.translator(), "--prompt", "a"}, "only a gpt2 continues a prompt"},
+          {{"generate", models.translator(), "--prompt", "a"}, "only a gpt2, llama"},
           {{"generate", models.encoder(), "--prompt", "a"}, "the model is a bert"},
           {{"generate", models.bare_gpt(), "--prompt", "a"}, "has no tokenizer"},
           {{"generate", models.bare_gpt(), "--prompt-ids", "3", "--stop", "a"},
@@ -103,7 +103,7 @@ TEST(WrongGeneration, of_models_and_texts_says_which_and_why) {
           {{"translate", models.strict_translator(), "--text", "aQ"},
            R"(translate (--text, line 1): text ("Q"): is not in the vocabulary)"},
           {{"translate", models.translator(), "--text", "\xff"}, "UTF-8"},
-          {{"embed", models.gpt(), "--text", "a"}, "only an encoder (bert)"},
+          {{"embed", models.gpt(), "--text", "a"}, "only an encoder (bert"},
           {{"embed", models.encoder(), "--text", "a a a a a a a a a a a"}, "has 13 tokens"},
       },
       3);

@@ -86,14 +86,14 @@ TEST(Habits, of_commands_are_told_the_command) {
       {{"ls"}, R"(unknown command ("ls"): `headlight info` lists the models)"},
       {{"list"}, "`headlight info` lists the models"},
       {{"run", "stories"}, "`headlight generate MODEL --prompt TEXT` continues a text"},
-      {{"chat", "stories"}, "`headlight generate MODEL --prompt TEXT` continues a text"},
+      {{"talk", "stories"}, "`headlight chat MODEL`"},
       {{"pull", "llama3"}, "nothing is downloaded"},
       {{"eval"}, "`headlight evaluate MODEL --data PATH`"},
       {{"finetune"}, "--init MODEL"},
       {{"tutorial"}, "`headlight lesson`"},
       {{"benchmark"}, "`headlight bench`"},
       {{"detokenize"}, "--decode 1,2,3"},
-      {{"convert"}, R"(unknown command ("convert"): `headlight --help` lists all)"},
+      {{"quantize"}, R"(unknown command ("quantize"): `headlight --help` lists all)"},
   });
 }
 

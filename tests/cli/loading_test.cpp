@@ -14,6 +14,7 @@
 #include "tests/cli/model_folders.h"
 #include "tests/cli/program.h"
 #include "tests/io/bad_files.h"
+#include "tests/models/state_checkpoint.h"
 
 namespace headlight::test {
 namespace {
@@ -101,6 +102,45 @@ TEST_F(Loading, a_model_beyond_memory_is_refused_before_its_weights_are_read) {
   const ProgramRun run = run_program({"info", folder_ / "model"});
   expect_one_line(run, 4, "GiB free");
   EXPECT_LT(run.peak_bytes, kSmall + own_peak());
+}
+
+// Only without a sanitizer, which keeps what was freed.
+using HeldWeights = Loading;
+
+// A Llama with a large table, of zeros that are not on the disk.
+TEST_F(HeldWeights, of_a_model_that_answers_are_in_memory_once) {
+  constexpr uint64_t kWords = 100'000, kWidth = 512, kHidden = 1536, kLayers = 4;
+  std::filesystem::create_directories(folder_ / "model");
+  folder_.put("model/config.json",
+              R"({"model_type":"llama","vocab_size":100000,"hidden_size":512,)"
+              R"("intermediate_size":1536,"num_hidden_layers":4,"num_attention_heads":8,)"
+              R"("max_position_embeddings":64,"tie_word_embeddings":true,"rms_norm_eps":1e-5})");
+  std::string header = "{";
+  uint64_t end = 0;
+  const auto add = [&](const std::string& name, uint64_t rows, uint64_t columns) {
+    const std::string shape = columns == 0 ? "" : "," + std::to_string(columns);
+    const uint64_t bytes = 4 * rows * std::max<uint64_t>(columns, 1);
+    header +=
+        (end == 0 ? "" : ",") + entry("model." + name + ".weight",
+                                      "[" + std::to_string(rows) + shape + "]", end, end + bytes);
+    end += bytes;
+  };
+  add("embed_tokens", kWords, kWidth);
+  for (uint64_t i = 0; i < kLayers; ++i) {
+    const std::string layer = "layers." + std::to_string(i) + ".";
+    for (const char* one : {"q", "k", "v", "o"})
+      add(layer + "self_attn." + one + "_proj", kWidth, kWidth);
+    for (const char* one : {"gate", "up"}) add(layer + "mlp." + one + "_proj", kHidden, kWidth);
+    add(layer + "mlp.down_proj", kWidth, kHidden);
+    for (const char* one : {"input", "post_attention"}) add(layer + one + "_layernorm", kWidth, 0);
+  }
+  add("norm", kWidth, 0);
+  sparse("model/model.safetensors", safetensors_bytes(header + "}"), end);
+  const ProgramRun run = run_program(
+      {"generate", folder_ / "model", "--prompt-ids", "1,2,3", "--max-new-tokens", "1", "--json"});
+  EXPECT_EQ(run.code, 0) << run.errors;
+  constexpr double kMost = 1.3;
+  EXPECT_LT(static_cast<double>(run.peak_bytes), kMost * static_cast<double>(end));
 }
 
 TEST_F(Loading, arrays_beyond_memory_are_refused_before_they_are_read) {
@@ -302,11 +342,36 @@ TEST_F(Loading, a_run_whose_settings_were_damaged_is_bad_input) {
                   2, "");
 }
 
-TEST_F(Loading, a_folder_with_a_pickle_alone_is_told_how_to_convert_it) {
+TEST_F(Loading, a_checkpoint_of_pytorch_is_a_model_as_any_other) {
+  std::filesystem::copy(model_folders().gpt(), folder_ / "gpt");
+  const std::string weights = folder_ / "gpt/model.safetensors";
+  const nn::StateDict state = models::read_state(io::open_safetensors(base::real_files(), weights));
+  const std::vector<std::string> rest = {"--prompt", "a", "--max-new-tokens", "5"};
+  const auto generated = [&](const std::string& place) {
+    std::vector<std::string> arguments = {"generate", place};
+    arguments.insert(arguments.end(), rest.begin(), rest.end());
+    return run_program(arguments);
+  };
+  const ProgramRun expected = generated(folder_ / "gpt");
+  std::filesystem::remove(weights);
+  folder_.put("gpt/ckpt.pt", models::state_bytes(state, "model"));
+  EXPECT_EQ(generated(folder_ / "gpt/ckpt.pt").output, expected.output);
+  EXPECT_EQ(run_program({"tokenize", folder_ / "gpt/ckpt.pt", "--text", "yol"}).code, 0);
+  folder_.put("gpt/pytorch_model.bin", models::state_bytes(state));
+  const ProgramRun got = generated(folder_ / "gpt");
+  EXPECT_EQ(got.output, expected.output);
+  EXPECT_EQ(got.errors, expected.errors);
+}
+
+TEST_F(Loading, a_checkpoint_with_more_than_tensors_is_refused_by_name_and_runs_nothing) {
   std::filesystem::copy(model_folders().bare_gpt(), folder_ / "gpt");
-  std::filesystem::rename(folder_ / "gpt/model.safetensors", folder_ / "gpt/pytorch_model.bin");
-  expect_one_line(run_program({"info", folder_ / "gpt"}), 3,
-                  "its weights are only in pytorch_model.bin");
+  std::filesystem::remove(folder_ / "gpt/model.safetensors");
+  const std::string touched = folder_ / "touched";
+  folder_.put("gpt/pytorch_model.bin",
+              io::checkpoint_bytes(io::pickled::global("posix", "system") + "(" +
+                                   io::pickled::text("touch " + touched) + "tR"));
+  expect_one_line(run_program({"info", folder_ / "gpt"}), 3, R"(it names "posix.system")");
+  EXPECT_FALSE(std::filesystem::exists(touched));
 }
 
 }  // namespace

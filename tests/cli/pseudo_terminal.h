@@ -37,11 +37,10 @@ class PseudoTerminal {
 
   const std::string& path() const { return path_; }
 
-  // The end of the terminal, as when its window is closed.
+  // The end of the terminal, as when its window is closed; a program that goes on writing does not delay it.
   void hang_up() {
     if (main_ < 0) return;
-    is_over_ = true;
-    reader_.join();
+    stop_reading();
     close(other_);
     close(main_);
     main_ = -1;
@@ -49,24 +48,31 @@ class PseudoTerminal {
 
   // All that was written; for when the program has ended.
   std::string shown() {
+    if (main_ >= 0) {
+      stop_reading();
+      while (read_some()) {
+      }
+    }
     hang_up();
     return shown_;
   }
 
  private:
   void read_until_over() {
+    while (!is_over_) read_some();
+  }
+  void stop_reading() {
+    is_over_ = true;
+    if (reader_.joinable()) reader_.join();
+  }
+  // What arrives within 20 ms; false when nothing does.
+  bool read_some() {
     char buffer[4096];
     pollfd wait{main_, POLLIN, 0};
-    while (true) {
-      const bool was_over = is_over_;
-      if (poll(&wait, 1, 20) > 0) {
-        const ssize_t count = read(main_, buffer, sizeof buffer);
-        if (count <= 0) return;
-        shown_.append(buffer, static_cast<size_t>(count));
-      } else if (was_over) {
-        return;
-      }
-    }
+    if (poll(&wait, 1, 20) <= 0) return false;
+    const ssize_t count = read(main_, buffer, sizeof buffer);
+    if (count > 0) shown_.append(buffer, static_cast<size_t>(count));
+    return count > 0;
   }
 
   int main_;

@@ -47,6 +47,26 @@ TEST_F(Tokenize, prints_ids_and_tokens_as_json) {
   EXPECT_EQ(run.output, "{\"ids\":[3,2,11],\"tokens\":[\"c\",\"a\",\"t\"]}\n") << run.errors;
 }
 
+TEST_F(Tokenize, reads_published_kinds) {
+  const std::string golden = tests::source_folder() + "/tests/golden/tokenizers/";
+  for (const char* kind : {"llama3", "gemma3", "t5", "llama-model/tokenizer.model", "t5-model",
+                           "marian-files", "marian-files/target.spm"}) {
+    const ProgramRun run = run_program({"tokenize", golden + kind, "--text", "quick", "--json"});
+    EXPECT_EQ(run.code, 0) << kind << run.errors;
+    EXPECT_TRUE(run.output.starts_with("{\"ids\":[")) << kind << run.output;
+  }
+  const ProgramRun framed =
+      run_program({"tokenize", golden + "llama2", "--text", "<s>", "--special", "--framed"});
+  EXPECT_EQ(framed.output, "1\t\"<s>\"\n1\t\"<s>\"\n") << framed.errors;
+}
+
+TEST_F(Tokenize, says_what_is_wrong_with_a_model_file) {
+  const ProgramRun run =
+      run_program({"tokenize", folder_.put("tokenizer.model", "x"), "--text", "a"});
+  EXPECT_EQ(run.code, 3) << run.errors;
+  EXPECT_NE(run.errors.find("not a file of SentencePiece's"), std::string::npos) << run.errors;
+}
+
 TEST_F(Tokenize, takes_a_file_as_well_as_a_folder) {
   const std::string json =
       "{\"ids\":[1,3,4,5,2],\"tokens\":[\"[CLS]\",\"the\",\"cat\",\"##s\",\"[SEP]\"]}\n";

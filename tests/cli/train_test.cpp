@@ -136,6 +136,18 @@ TEST_F(Training, leaves_a_folder_that_other_commands_read) {
   EXPECT_NE(said.output, "");
 }
 
+TEST_F(Training, of_another_architecture_leaves_a_folder_of_its_type) {
+  for (const std::string type : {"llama", "gemma3_text"}) {
+    ASSERT_EQ(run_program(small_lm(type) + Words{"--arch", type, "--n_kv_head", "1"}).code, 0);
+    EXPECT_EQ(*run_json(type).find("arch"), io::Json(type));
+    const io::Json config = io::parse_json(folder_.get(type + "/config.json"), "config");
+    EXPECT_EQ(*config.find("model_type"), io::Json(type));
+    EXPECT_EQ(*config.find("num_key_value_heads"), io::Json(1));
+    const ProgramRun said = run_program({"generate", folder_ / type, "--prompt", "so"});
+    EXPECT_EQ(said.code, 0) << said.errors;
+  }
+}
+
 TEST_F(Training, translates_from_one_file_or_from_two) {
   const Words model = {"--preset", "tiny", "--max_iters", "4", "--tokenizer", "word", "--quiet"};
   const std::string tsv = folder_.put("pairs.tsv", pairs(40));

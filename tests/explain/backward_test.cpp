@@ -258,6 +258,17 @@ TEST_F(Backward, terms_add_up_in_every_kind_of_model) {
   }
 }
 
+TEST_F(Backward, terms_add_up_in_every_family) {
+  for (const std::string& family : models::golden_families()) {
+    SCOPED_TRACE(family);
+    const auto model = models::load_model(base::real_files(), models::golden_folder(family));
+    const Trace trace = traced(*model, 5, model->capabilities().translates ? 4 : 0);
+    for (const CellReference& weight : random_weights(trace, 20)) {
+      expect_terms(trace, walk_backward(trace, *model, weight));
+    }
+  }
+}
+
 // Where the norm comes first, a sum goes two ways: on with the stream, and through the next norm.
 TEST_F(Backward, a_sum_has_the_whole_gradient_of_what_was_added_there) {
   models::Gpt model(models::small_gpt());

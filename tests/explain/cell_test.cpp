@@ -2,6 +2,8 @@
 #include <cmath>
 #include <set>
 
+#include "headlight/models/encoder_decoder_model.h"
+#include "headlight/models/marian.h"
 #include "tests/explain/support.h"
 
 namespace headlight::explain {
@@ -17,6 +19,42 @@ TEST_F(ExplainTest, every_cell_of_a_gpt_and_a_bert_is_what_its_terms_give) {
   expect_all_explained(traced(gpt, 5));
   models::Bert bert(models::small_bert());
   expect_all_explained(traced(bert, 4));
+}
+
+TEST_F(ExplainTest, every_cell_of_every_family_is_what_its_terms_give) {
+  for (const std::string& family : models::golden_families()) {
+    SCOPED_TRACE(family);
+    const auto model = models::load_model(base::real_files(), models::golden_folder(family));
+    expect_all_explained(traced(*model, 5, model->capabilities().translates ? 4 : 0));
+  }
+}
+
+TEST_F(ExplainTest, every_cell_of_a_marian_of_an_odd_width_is_what_its_terms_give) {
+  models::EncoderDecoderModel marian(models::design_of(models::MarianConfig{
+      .vocab_size = 11,
+      .d_model = 9,
+      .encoder_layers = 1,
+      .decoder_layers = 1,
+      .encoder_attention_heads = 3,
+      .decoder_attention_heads = 1,
+      .encoder_ffn_dim = 5,
+      .decoder_ffn_dim = 7,
+      .max_position_embeddings = 16}));
+  const Trace trace = traced(marian, 5, 4);
+  EXPECT_EQ(trace.at("encoder.positions").operation, "sinusoid");
+  expect_all_explained(trace);
+}
+
+TEST_F(ExplainTest, every_cell_of_a_classified_text_is_what_its_terms_give) {
+  for (const std::string& family : models::golden_classifiers()) {
+    SCOPED_TRACE(family);
+    const auto model = models::load_model(base::real_files(), models::classifier_folder(family));
+    const Trace trace = traced(*model, 5);
+    expect_all_explained(trace);
+    EXPECT_EQ(trace.at("classifier.logits").operation, "linear");
+    EXPECT_EQ(trace.at("classifier.pooled").operation, "mean_rows");
+    EXPECT_EQ(trace.find("logits"), nullptr);
+  }
 }
 
 TEST_F(ExplainTest, every_way_back_from_a_prediction_ends_at_a_parameter_or_an_input) {

@@ -34,6 +34,10 @@ const std::vector<ExplainedOperation>& explained_operations() {
        [](Context& c, const Value& x) {
          return add(c, weight(c, "a", {1, 3, 4}), x);
        }},
+      {"add of a row",
+       [](Context& c, const Value& x) {
+         return add(c, x, reshape(weight(c, "a", {1, 4}), {4}));
+       }},
       {"add with a factor",
        [](Context& c, const Value& x) {
          return add(c, weight(c, "a", {1, 3, 4}), x, 0.5F);
@@ -55,6 +59,14 @@ const std::vector<ExplainedOperation>& explained_operations() {
          return linear(c, x, weight(c, "w", {5, 4}), weight(c, "b", {5}),
                        {.activation = kernels::Activation::gelu});
        }},
+      {"linear with tanh",
+       [](Context& c, const Value& x) {
+         return linear(c, x, weight(c, "w", {5, 4}), {}, {.activation = kernels::Activation::tanh});
+       }},
+      {"mean_rows of one",
+       [](Context& c, const Value& x) { return mean_rows(c, x, {{.first = 1, .count = 1}}); }},
+      {"mean_rows of several",
+       [](Context& c, const Value& x) { return mean_rows(c, x, {{.first = 1, .count = 2}}); }},
       {"residual_norm",
        [](Context& c, const Value& x) {
          return residual_norm(c, x, weight(c, "r", {1, 3, 4}), weight(c, "w", {4}), {},

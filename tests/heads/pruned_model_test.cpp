@@ -25,7 +25,7 @@ using tensor::Tensor;
 
 // A kind of models with random numbers, and inputs for it.
 struct Family {
-  const char* name;
+  std::string name;
   std::function<std::unique_ptr<Model>()> make;
 };
 
@@ -77,6 +77,18 @@ const std::vector<Family>& families() {
       {"with_slopes", [] { return block_model(nn::with_slopes()); }},
       {"with_buckets", [] { return block_model(nn::with_buckets()); }},
       {"with_windows", [] { return block_model(nn::with_windows()); }}};
+  return all;
+}
+
+// These, and the families of other programs whose layers have weights of their own.
+std::vector<Family> all_families() {
+  std::vector<Family> all = families();
+  for (const std::string& family : models::golden_families()) {
+    if (family == "albert") continue;
+    all.push_back({family, [family] {
+                     return models::load_model(base::real_files(), models::golden_folder(family));
+                   }});
+  }
   return all;
 }
 
@@ -343,7 +355,7 @@ TEST_P(PrunedModel, keeps_gates_that_are_set) {
   expect_twins(*whole, *pruned_model(*whole, removed), removed, 3, 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, PrunedModel, testing::ValuesIn(families()),
+INSTANTIATE_TEST_SUITE_P(Families, PrunedModel, testing::ValuesIn(all_families()),
                          [](const auto& info) { return std::string(info.param.name); });
 INSTANTIATE_TEST_SUITE_P(LongFamilies, PrunedModelOnManyInputs, testing::ValuesIn(families()),
                          [](const auto& info) { return std::string(info.param.name); });

@@ -118,16 +118,16 @@ TEST_P(GradientNorm, is_the_root_of_the_sum_of_squares_of_all_parameters) {
     for (const double g : a.gradient.exact()) sum += g * g;
     for (const double g : b.gradient.exact()) sum += g * g;
     const ParameterUpdate both[] = {a.update(0, 1), b.update(0, 1)};
-    EXPECT_NEAR(gradient_norm(execution(), both), std::sqrt(sum), 3e-7 * std::sqrt(sum));
+    EXPECT_NEAR(norm_of(square_sums(execution(), both)), std::sqrt(sum), 3e-7 * std::sqrt(sum));
   }
-  EXPECT_EQ(gradient_norm(execution(), {}), 0);
+  EXPECT_EQ(norm_of(square_sums(execution(), {})), 0);
 }
 
 TEST_P(GradientNorm, has_the_same_bits_for_any_number_of_threads) {
   const Problem problem(300000, 4);
   const ParameterUpdate update = problem.update(0, 1);
   expect_same_bits_for_any_threads([&update](const Execution& with) {
-    const double norm = gradient_norm(with, {&update, 1});
+    const double norm = norm_of(square_sums(with, {&update, 1}));
     const float high = static_cast<float>(norm);
     return std::vector<float>{high, static_cast<float>(norm - high)};
   });
@@ -137,9 +137,9 @@ TEST_P(GradientNorm, shows_what_is_not_finite) {
   Problem problem(100, 4);
   const ParameterUpdate update = problem.update(0, 1);
   problem.gradient.data()[99] = INFINITY;
-  EXPECT_EQ(gradient_norm(execution(), {&update, 1}), INFINITY);
+  EXPECT_EQ(norm_of(square_sums(execution(), {&update, 1})), INFINITY);
   problem.gradient.data()[98] = NAN;
-  EXPECT_TRUE(std::isnan(gradient_norm(execution(), {&update, 1})));
+  EXPECT_TRUE(std::isnan(norm_of(square_sums(execution(), {&update, 1}))));
 }
 
 HEADLIGHT_ON_EACH_TARGET(Update);

@@ -305,8 +305,8 @@ AttentionRun run_kernels(const AttentionCase& given, const RunOptions& options) 
   problem.position_bias = position_bias(c, positions);
   if (!gates.empty()) problem.gates = gates.data();
   problem.gate_batch_stride = c.gates_per_sequence ? s.heads : 0;
-  problem.dropout = {c.dropout_probability, c.dropout_key, nullptr};
-  if (options.only_sequence >= 0) problem.dropout.sequences = &options.only_sequence;
+  problem.dropout = {.probability = c.dropout_probability, .key = c.dropout_key};
+  if (options.only_sequence >= 0) problem.dropout.first_sequence = options.only_sequence;
   const kernels::AttentionOutputs outputs{output.view(), ungated.view(), run.row_max.data(),
                                           run.row_sum.data()};
   const std::vector<float> score_weights = floats(c.score_weights);

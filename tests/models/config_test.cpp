@@ -3,6 +3,8 @@
 #include <fcntl.h>
 
 #include <cstring>
+#include <initializer_list>
+#include <span>
 
 #include "tests/models/support.h"
 
@@ -17,7 +19,7 @@ struct BadValue {
 
 const BadValue kBadGpt[] = {
     {"model_type", nullptr, "is missing, supported: gpt2, bert, headlight-seq2seq"},
-    {"model_type", R"("llama")", R"(is "llama", supported: gpt2, bert, headlight-seq2seq)"},
+    {"model_type", R"("falcon")", R"(is "falcon", supported: gpt2, bert, headlight-seq2seq)"},
     {"model_type", "5", "is 5, supported"},
     {"model_type", "null", "is missing, supported"},
     {"vocab_size", nullptr, "(vocab_size): is missing, a whole number from 1 to 10000000"},
@@ -42,7 +44,7 @@ const BadValue kBadGpt[] = {
     {"n_head", "-4", "(n_head): is -4"},
     {"n_embd", "{}", "is an object"},
     {"n_inner", "95", "of the wrong shape or type: transformer.h.0.mlp.c_fc.weight"},
-    {"activation_function", R"("silu")", R"(is "silu", supported: relu, gelu, gelu_new)"},
+    {"activation_function", R"("tanh")", R"(is "tanh", supported: relu, gelu, gelu_new)"},
     {"activation_function", "1", "is 1, supported: relu, gelu, gelu_new"},
     {"layer_norm_epsilon", "0", "(layer_norm_epsilon): is 0, it must be above 0 and below 1"},
     {"layer_norm_epsilon", "-1e-5", "it must be above 0 and below 1"},
@@ -85,7 +87,7 @@ const BadValue kBadSeq2Seq[] = {
     {"pad_token_id", "17", "(pad_token_id): is 17, the vocabulary has ids 0 to 16"},
     {"eos_token_id", "-1", "(eos_token_id): is -1"},
     {"decoder_start_token_id", R"("<s>")", "a whole number is needed"},
-    {"activation_function", R"("gelu_fast")", "supported: relu, gelu, gelu_new"},
+    {"activation_function", R"("quick_gelu")", "supported: relu, gelu, gelu_new"},
 };
 
 const BadValue kBadBert[] = {
@@ -95,10 +97,72 @@ const BadValue kBadBert[] = {
     {"max_position_embeddings", "2147483648", "is 2147483648"},
     {"type_vocab_size", "3",
      "token_type_embeddings.weight is float32 [2, 24] and should be [3, 24]"},
-    {"hidden_act", R"("silu")", "supported: relu, gelu, gelu_new"},
+    {"hidden_act", R"("tanh")", "supported: relu, gelu, gelu_new"},
     {"position_embedding_type", R"("relative_key")", R"(only "absolute" is supported)"},
     {"is_decoder", "true", "only false is supported"},
 };
+
+const BadValue kBadLlama[] = {
+    {"hidden_size", nullptr, "(hidden_size): is missing"},
+    {"num_key_value_heads", "3", "4 heads cannot share 3 key/value heads evenly"},
+    {"head_dim", "5", "(head_dim): is 5, rotation needs an even width"},
+    {"head_dim", "900000", "4 heads of that width are more than 1000000"},
+    {"head_dim", "8", "model.layers.0.self_attn.q_proj.weight is float32 [24, 24]"},
+    {"hidden_act", R"("tanh")", "supported: relu, gelu, gelu_new, silu"},
+    {"rms_norm_eps", "0", "it must be above 0 and below 1"},
+    {"rope_theta", "0", "(rope_theta): is 0, it must be above 1e-30 and below 1e30"},
+    {"rope_theta", R"("big")", R"(is "big", a number is needed)"},
+    {"rope_scaling", "4", "(rope_scaling): is 4, an object is needed"},
+    {"rope_scaling", R"({"rope_type":"yarn","factor":2})",
+     R"((rope_scaling.rope_type): is "yarn", supported: default, linear, llama3)"},
+    {"rope_scaling", R"({"type":"linear"})", "(rope_scaling.factor): is missing"},
+    {"rope_scaling", R"({"type":"linear","rope_type":"llama3"})", "another name of it"},
+    {"rope_scaling", R"({"type":"linear","factor":-2})", "(rope_scaling.factor): is -2"},
+    {"rope_scaling", R"({"type":"linear","factor":2,"mscale":1})",
+     "(rope_scaling.mscale): is not computed for this kind of scaling"},
+    {"rope_scaling",
+     R"({"rope_type":"llama3","factor":2,"low_freq_factor":4,"high_freq_factor":1})",
+     "must be more than low_freq_factor"},
+    {"rope_parameters", R"({"rope_type":"default","rope_theta":7})",
+     "(rope_parameters.rope_theta): has another value than the rope_theta beside it"},
+    {"rope_parameters", R"({"full_attention":{"rope_theta":7}})", "full_attention"},
+    {"partial_rotary_factor", "0.5", "is not 1"},
+    {"attention_bias", "1", "true or false is needed"},
+    {"attention_bias", "true", "8 missing: model.layers.0.self_attn.q_proj.bias"},
+    {"sliding_window", "8",
+     "(sliding_window): is 8: models of type llama are computed without it; remove it"},
+    {"attn_logit_softcapping", "30", "are computed without it"},
+    {"num_local_experts", "8", "are computed without it"},
+    {"layer_types", R"(["sliding_attention"])", "(layer_types): is a list"},
+    {"tie_word_embeddings", "false", "1 missing: lm_head.weight"},
+    {"quantization_config", R"({"bits":4})", "quantized weights are not read"},
+};
+
+const BadValue kBadQwen[] = {
+    {"layer_types", R"(["full_attention"])", "is 1 long, a list of 2 is needed"},
+    {"layer_types", R"(["full_attention","linear_attention"])",
+     R"(has "linear_attention", supported: full_attention, sliding_attention)"},
+    {"use_sliding_window", "false", "has sliding_attention, and there is no sliding_window"},
+    {"sliding_window", "0", "(sliding_window): is 0"},
+};
+
+const BadValue kBadGemma[] = {
+    {"final_logit_softcapping", "30.0", "(final_logit_softcapping): is 30.0: models of type"},
+    {"use_bidirectional_attention", "true", "(use_bidirectional_attention): is true"},
+    {"query_pre_attn_scalar", "0", "(query_pre_attn_scalar): is 0"},
+    {"rope_parameters", R"({"full_attention":{"rope_theta":7}})", "leave one of them out"},
+};
+
+LlamaConfig small_llama() {
+  return {.vocab_size = 17,
+          .hidden_size = 24,
+          .intermediate_size = 20,
+          .num_hidden_layers = 2,
+          .num_attention_heads = 4,
+          .num_key_value_heads = 2,
+          .max_position_embeddings = 12,
+          .tied_head = true};
+}
 
 class BadModel : public ModelTest {
  protected:
@@ -117,6 +181,13 @@ class BadModel : public ModelTest {
 
   template <size_t kCount>
   void expect_refused(const BadValue (&cases)[kCount]) {
+    expect_all_refused(cases);
+  }
+  void expect_refused(std::initializer_list<BadValue> cases) {
+    expect_all_refused({cases.begin(), cases.size()});
+  }
+
+  void expect_all_refused(std::span<const BadValue> cases) {
     for (const BadValue& bad : cases) {
       SCOPED_TRACE(std::string(bad.key) + ": " + (bad.value == nullptr ? "left out" : bad.value));
       std::string text;
@@ -156,6 +227,101 @@ TEST_F(BadModel, bert_configurations_are_refused) {
   expect_refused(kBadBert);
 }
 
+TEST_F(BadModel, configurations_of_llama_and_its_kin_are_refused) {
+  LlamaConfig config = small_llama();
+  write<DecoderModel>(design_of(kLlama, config));
+  expect_refused(kBadLlama);
+  config.window = 4;
+  config.windowed = {true, false};
+  write<DecoderModel>(design_of(kQwen2, config));
+  expect_refused(kBadQwen);
+  config.score_scalar = 6;
+  write<DecoderModel>(design_of(kGemma3, config));
+  expect_refused(kBadGemma);
+}
+
+TEST_F(BadModel, configurations_of_older_decoders_are_refused) {
+  write<DecoderModel>(design_of(GptNeoXConfig{.vocab_size = 17,
+                                              .hidden_size = 24,
+                                              .num_hidden_layers = 2,
+                                              .num_attention_heads = 3,
+                                              .intermediate_size = 20,
+                                              .max_position_embeddings = 12,
+                                              .rotary = {.width = 2}}));
+  expect_refused({{"rotary_pct", "0.4", "gives 3 columns of a head's 8 to rotate"},
+                  {"rotary_pct", "1.5", "(rotary_pct): is more than 1"},
+                  {"rope_theta", "7", "models of type gpt_neox are computed without it"},
+                  {"use_parallel_residual", "1", "true or false is needed"}});
+  write<DecoderModel>(design_of(GptNeoConfig{.vocab_size = 17,
+                                             .hidden_size = 24,
+                                             .num_layers = 2,
+                                             .num_heads = 3,
+                                             .max_position_embeddings = 12}));
+  expect_refused({{"attention_types", "7", "lists of kinds with how often they come"},
+                  {"attention_types", R"([[["global"], 3]])", "lists of kinds"},
+                  {"attention_types", R"([[["global"], 900000000000]])", "lists of kinds"},
+                  {"attention_types", R"([[["near"], 2]])", R"(layers are "global" or "local")"},
+                  {"attention_layers", R"(["local","local"])", "something else than"},
+                  {"num_hidden_layers", "3", "another name of it"}});
+  write<DecoderModel>(design_of(OptConfig{.vocab_size = 17,
+                                          .hidden_size = 24,
+                                          .num_hidden_layers = 2,
+                                          .num_attention_heads = 3,
+                                          .ffn_dim = 20,
+                                          .max_position_embeddings = 12}));
+  expect_refused({{"layer_norm_elementwise_affine", "false", "only true is supported"},
+                  {"word_embed_proj_dim", "6", "2 missing: model.decoder.project_in.weight"},
+                  {"enable_bias", "false", "unexpected: model.decoder.layers.0.fc1.bias"}});
+}
+
+TEST_F(BadModel, configurations_of_encoders_and_translators_are_refused) {
+  BertKinConfig small{.vocab_size = 17,
+                      .hidden_size = 24,
+                      .num_hidden_layers = 2,
+                      .num_attention_heads = 3,
+                      .intermediate_size = 20,
+                      .max_position_embeddings = 12};
+  write<EncoderModel>(roberta_design(small));
+  expect_refused({{"max_position_embeddings", "2", "positions begin at pad_token_id + 1"},
+                  {"position_embedding_type", R"("relative_key")", "is supported"},
+                  {"embedding_size", "6", "models of type roberta are computed without it"}});
+  write<EncoderModel>(distilbert_design(small));
+  expect_refused({{"sinusoidal_pos_embds", "true", "positions are always trained here"},
+                  {"hidden_size", "48", "another name of it"}});
+  small.embedding_size = 6;
+  write<EncoderModel>(albert_design(small));
+  expect_refused({{"num_hidden_groups", "3", "2 layers cannot be in so many"},
+                  {"inner_group_num", "1000", "makes more than 1000 layers"},
+                  {"headlight_heads", R"({"encoder.0.self":[1]})", "layers share their weights"}});
+  write<EncoderModel>(design_of(ModernBertConfig{.vocab_size = 17,
+                                                 .hidden_size = 24,
+                                                 .intermediate_size = 20,
+                                                 .num_hidden_layers = 2,
+                                                 .num_attention_heads = 3,
+                                                 .max_position_embeddings = 12}));
+  expect_refused({{"rope_scaling", R"({"type":"linear","factor":2})", "it belongs into"},
+                  {"num_attention_heads", "8", "heads are 3 wide, rotation needs an even width"},
+                  {"layer_types", R"(["full_attention","near"])", R"(has "near", supported)"}});
+  write<EncoderDecoderModel>(design_of(MarianConfig{.vocab_size = 17,
+                                                    .d_model = 24,
+                                                    .encoder_layers = 1,
+                                                    .decoder_layers = 1,
+                                                    .encoder_attention_heads = 3,
+                                                    .decoder_attention_heads = 3,
+                                                    .encoder_ffn_dim = 20,
+                                                    .decoder_ffn_dim = 20,
+                                                    .max_position_embeddings = 12}));
+  expect_refused({{"normalize_before", "true", "only false is supported"},
+                  {"decoder_vocab_size", "18", "a table that both sides share has vocab_size 17"},
+                  {"add_bias_logits", "true", "only false is supported"}});
+  write<EncoderDecoderModel>(design_of(T5Config{
+      .vocab_size = 17, .d_model = 24, .d_kv = 5, .d_ff = 20, .num_layers = 1, .num_heads = 2}));
+  expect_refused({{"feed_forward_proj", R"("gated-tanh")", "supported: relu, gated-gelu"},
+                  {"relative_attention_num_buckets", "3", "at least 4 are needed"},
+                  {"relative_attention_max_distance", "16", "must be more than half of them"},
+                  {"d_kv", "900000", "2 heads of that width are more than 1000000"}});
+}
+
 TEST_F(BadModel, configuration_files_that_are_none_are_refused) {
   write<Gpt>(small_gpt());
   const std::pair<std::string, const char*> files[] = {
@@ -181,7 +347,7 @@ TEST_F(BadModel, folders_without_weights_or_without_themselves_are_refused) {
   std::filesystem::remove(folder_ / "model.safetensors");
   expect_has(error(), "model.safetensors");
   expect_has(error_of([&] { load_model(base::real_files(), folder_ / "none"); }),
-             "there is no such folder");
+             "there is no such file or folder");
   expect_has(error_of([&] { load_model(base::real_files(), folder_ / "config.json"); }),
              "is not a folder");
 }
@@ -216,7 +382,7 @@ struct FullMemory : base::FileSystem {
   int64_t read(int file, uint64_t offset, std::span<std::byte> into) override {
     if (file != memory_) return FileSystem::read(file, offset, into);
     memory_ = -1;
-    constexpr std::string_view kText = "MemTotal:       1000 kB\nMemAvailable:     64 kB\n";
+    constexpr std::string_view kText = "MemTotal:       1000 kB\nMemAvailable:      8 kB\n";
     std::memcpy(into.data(), kText.data(), kText.size());
     return static_cast<int64_t>(kText.size());
   }
@@ -224,14 +390,16 @@ struct FullMemory : base::FileSystem {
 };
 
 TEST_F(BadModel, more_memory_than_there_is_is_said_before_it_is_taken) {
-  write<Gpt>(small_gpt());
+  GptConfig config = small_gpt();
+  config.vocab_size = 5000;
+  write<Gpt>(config);
   FullMemory files;
   try {
     load_model(files, folder_.path());
     FAIL() << "loaded";
   } catch (const base::Error& error) {
     EXPECT_EQ(error.kind(), base::ErrorKind::out_of_memory);
-    expect_has(error.what(), "needs 0.1 MiB, 0.0 MiB free");
+    expect_has(error.what(), "needs 0.5 MiB, 0.0 MiB free");
   }
 }
 

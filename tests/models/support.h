@@ -73,6 +73,33 @@ inline void fill(Model& model, uint64_t seed) {
   }
 }
 
+// The families of which tests/golden has a tiny model: all but those that this project began with.
+inline std::vector<std::string> golden_families() {
+  std::vector<std::string> families;
+  for (const std::string_view type : known_architectures().types()) {
+    if (type == Gpt::kType || type == Bert::kType || type == Seq2Seq::kType) continue;
+    families.emplace_back(type);
+  }
+  return families;
+}
+
+inline std::string golden_folder(const std::string& family) {
+  return tests::source_folder() + "/tests/golden/models/" + family;
+}
+
+// The families whose models may classify; tests/golden has a tiny one of each.
+inline std::vector<std::string> golden_classifiers() {
+  std::vector<std::string> families;
+  for (const Architecture& one : known_architectures().architectures()) {
+    if (one.capabilities.classifies) families.emplace_back(one.model_type);
+  }
+  return families;
+}
+
+inline std::string classifier_folder(const std::string& family) {
+  return tests::source_folder() + "/tests/golden/classifiers/" + family;
+}
+
 inline GptConfig small_gpt() {
   return {.block_size = 12, .vocab_size = 17, .n_layer = 2, .n_head = 4, .n_embd = 24};
 }

@@ -95,7 +95,7 @@ std::vector<std::string> sources() {
   std::vector<std::string> all;
   for (const char* folder :
        {"/headlight/narrate", "/headlight/narrate/lessons", "/headlight/narrate/report",
-        "/headlight/explain", "/headlight/explain/operations", "/headlight/nn",
+        "/headlight/explain", "/headlight/explain/operations", "/headlight/nn", "/headlight/models",
         "/headlight/recipes", "/apps/cli", "/apps/cli/explain", "/apps/cli/bench",
         "/apps/cli/attend", "/apps/cli/heads", "/apps/cli/program"}) {
     for (const auto& entry : std::filesystem::directory_iterator(tests::source_folder() + folder)) {
@@ -133,14 +133,15 @@ bool is_mentioned(const std::vector<std::string>& files, const std::string& key)
 }
 
 // What lessons and steps are made of has a title and a text by number; slips, the tensors of
-// lessons, the facts of an evaluation and the columns of experiments are named in lists.
+// lessons, the facts of an evaluation, the columns of experiments and what models can do are named
+// in lists.
 bool is_listed(const std::vector<std::string>& files, const std::string& key) {
   const std::vector<std::string> parts = test::parts_of(key, '.');
   if (parts[0] == "step" || parts[0] == "lesson") {
     const std::set<std::string> ends = {"title", "text", "note", "intro"};
     return ends.contains(parts.back());
   }
-  if (key.starts_with("experiment.column."))
+  if (key.starts_with("experiment.column.") || key.starts_with("info.can."))
     return std::ranges::any_of(files, [&](const auto& file) { return has_quoted(file, parts[2]); });
   return (parts[0] == "slip" || parts[0] == "tensor" || parts[0] == "evaluate") &&
          std::any_of(files.begin(), files.end(),

@@ -76,6 +76,45 @@ TEST_F(Attention, refuses_in_a_call_what_is_the_modules) {
   }
 }
 
+// Rows of (query, key, value) of all heads, and the same rows head by head.
+tensor::Tensor in_turns(const tensor::Tensor& side_by_side, int64_t heads, int64_t width) {
+  tensor::Tensor turned = tensor::Tensor::uninitialized(DType::f32, side_by_side.shape());
+  const int64_t inner = side_by_side.elements() / (3 * heads * width);
+  for (int64_t part = 0; part < 3; ++part) {
+    for (int64_t head = 0; head < heads; ++head) {
+      std::copy_n(side_by_side.data<float>() + (part * heads + head) * width * inner, width * inner,
+                  turned.mutable_data<float>() + (head * 3 + part) * width * inner);
+    }
+  }
+  return turned;
+}
+
+TEST_F(Attention, of_heads_that_lie_in_turns_is_that_of_projections_side_by_side) {
+  MultiHeadAttentionOptions options{.query_width = 12, .heads = 3, .rotation = {.rates = {1}}};
+  const MultiHeadAttention plain = drawn(options);
+  options.names.interleaved = true;
+  const MultiHeadAttention turned(options);
+  for (size_t i = 0; i < plain.parameters().size(); ++i) {
+    const Parameter& from = *plain.parameters()[i];
+    const bool fused = from.name().starts_with("c_attn");
+    turned.parameters()[i]->assign(fused ? in_turns(from.value().data(), 3, 4)
+                                         : from.value().data());
+  }
+  Context context = inference_context();
+  const Value x = random_leaf({2, 5, 12}, 1);
+  EXPECT_TRUE(same_bits(turned.forward(context, x, {.causal = true}).data(),
+                        plain.forward(context, x, {.causal = true}).data()));
+  EXPECT_EQ(turned.head_begin(1, 2), 28);
+  EXPECT_EQ(plain.head_begin(1, 2), 20);
+  expect_has(error_of([&] {
+               turned.forward(context, x, random_leaf({2, 5, 12}, 2), x);
+             }),
+             "heads that lie in turns are of self-attention alone");
+  options.kv_heads = 1;
+  expect_has(error_of([&] { MultiHeadAttention attention(options); }),
+             "as many key/value heads as heads");
+}
+
 TEST_F(Attention, one_of_equal_values_is_self_attention_to_the_bit) {
   Context context = inference_context();
   const MultiHeadAttention attention = drawn({.query_width = 24, .heads = 4});

@@ -42,6 +42,69 @@ TEST_F(Layers, linear_has_the_same_bits_packed_and_recorded) {
   EXPECT_TRUE(same_bits(layer.forward(quiet, x).data(), layer.forward(recording, x).data()));
 }
 
+TEST_F(Layers, linear_keeps_a_weight_that_nobody_asks_for_packed_alone) {
+  for (const WeightLayout layout : {WeightLayout::out_in, WeightLayout::in_out}) {
+    const Linear layer("fc", {.inputs = 37, .outputs = 45, .bias = false, .layout = layout});
+    const ParameterHandle weight = layer.parameters()[0];
+    Tensor numbers = Tensor::uninitialized(tensor::DType::f32, weight->shape());
+    for (int64_t i = 0; i < numbers.elements(); ++i) {
+      numbers.mutable_data<float>()[i] = static_cast<float>(i) / 7;
+    }
+    const std::vector<float> expected = floats(numbers);
+    weight->assign(std::move(numbers));
+    const Value x = random_leaf({3, 37}, 2);
+    Context quiet = inference_context();
+    const Tensor first = layer.forward(quiet, x).data();
+    // Made anew for each who borrows them, and once for those who keep them.
+    EXPECT_NE(weight->borrowed().raw(), weight->borrowed().raw());
+    EXPECT_EQ(floats(weight->borrowed()), expected);
+    EXPECT_TRUE(weight->defined());
+    EXPECT_FALSE(weight->grad().defined());
+    EXPECT_EQ(floats(weight->value().data()), expected);
+    EXPECT_EQ(weight->borrowed().raw(), weight->value().data().raw());
+    Context recording = recording_context();
+    EXPECT_TRUE(same_bits(layer.forward(recording, x).data(), first));
+    weight->change().mutable_data<float>()[0] = 100;
+    EXPECT_FALSE(same_bits(layer.forward(quiet, x).data(), first));
+    EXPECT_EQ(weight->borrowed().raw(), weight->value().data().raw());
+  }
+}
+
+// Large enough for several runs of columns, each of which is freed when it is packed.
+TEST_F(Layers, a_tied_table_is_read_from_the_packed_output_layer) {
+  constexpr int64_t kRows = 3001, kWidth = 1024;
+  const Embedding embedding("wte", kRows, kWidth);
+  Tensor numbers = Tensor::uninitialized(tensor::DType::f32, {kRows, kWidth});
+  const auto number = [](int64_t i) { return static_cast<float>(i % 65521) / 7; };
+  for (int64_t i = 0; i < numbers.elements(); ++i) numbers.mutable_data<float>()[i] = number(i);
+  embedding.weight()->assign(std::move(numbers));
+  const Linear head(Linear::Part{.weight = embedding.weight(), .outputs = kRows});
+  Context context = inference_context();
+  const Tensor ids = Tensor::of({3}, std::vector<int64_t>{0, kRows - 1, 1500});
+  const std::vector<float> before = floats(embedding.forward(context, ids, 3).data());
+  const Value x = random_leaf({2, kWidth}, 2);
+  const Tensor logits = head.forward(context, x).data();
+  EXPECT_NE(embedding.weight()->borrowed().raw(), embedding.weight()->borrowed().raw());
+  EXPECT_EQ(floats(embedding.forward(context, ids, 3).data()), before);
+  const std::vector<float> again = floats(embedding.weight()->borrowed());
+  for (int64_t i = 0; i < kRows * kWidth; ++i) {
+    ASSERT_EQ(again[static_cast<size_t>(i)], number(i)) << i;
+  }
+  Context recording = recording_context();
+  EXPECT_EQ(floats(embedding.forward(recording, ids, 3).data()), before);
+  EXPECT_TRUE(same_bits(head.forward(recording, x).data(), logits));
+}
+
+TEST_F(Layers, numbers_that_somebody_else_holds_are_not_freed) {
+  const Linear layer("fc", {.inputs = 1024, .outputs = 1025, .bias = false});
+  draw_uniform(layer.parameters(), 1);
+  const Tensor held = layer.parameters()[0]->borrowed();
+  const std::vector<float> before = floats(held);
+  Context context = inference_context();
+  layer.forward(context, random_leaf({1, 1024}, 2));
+  EXPECT_EQ(floats(held), before);
+}
+
 TEST_F(Layers, a_tied_output_layer_shares_the_embedding) {
   Context context = inference_context();
   const Embedding embedding("wte", 5, 3);

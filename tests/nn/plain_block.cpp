@@ -18,6 +18,8 @@ double activated(Activation activation, double x) {
       return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
     case Activation::silu:
       return x / (1 + std::exp(-x));
+    case Activation::tanh:
+      return std::tanh(x);
     default:
       return x;
   }

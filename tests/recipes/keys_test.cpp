@@ -52,7 +52,7 @@ TEST(Keys, have_ranges) {
 }
 
 TEST(Keys, that_contradict_each_other_are_refused_as_the_caller_writes_them) {
-  expect_wrong({{"max_iters", "7"}}, "task: is missing: task lm|translate|");
+  expect_wrong({{"max_iters", "7"}}, "task: is missing: task lm|mlm|translate|");
   expect_wrong({{"task", "lm"}}, "data: is missing: task lm reads text");
   expect_wrong({{"task", "copy"}, {"data", "a.txt"}}, "makes its own data");
   expect_refused(
@@ -65,6 +65,32 @@ TEST(Keys, that_contradict_each_other_are_refused_as_the_caller_writes_them) {
                "source: source and target go together");
 }
 
+TEST(Keys, take_the_defaults_of_their_architecture) {
+  const TrainSettings gpt = settings_of({{"task", "lm"}, {"data", "text.txt"}});
+  EXPECT_EQ(gpt.arch, "gpt2");
+  EXPECT_EQ(gpt.activation, "gelu_new");
+  EXPECT_EQ(gpt.bias, true);
+  const TrainSettings llama =
+      settings_of({{"task", "lm"}, {"arch", "llama"}, {"data", "text.txt"}});
+  EXPECT_EQ(llama.activation, "silu");
+  EXPECT_EQ(llama.bias, false);
+  EXPECT_EQ(llama.tie_embeddings, false);
+  EXPECT_EQ(llama.positions, "") << "it has none to choose";
+  const TrainSettings bert = settings_of({{"task", "mlm"}, {"data", "text.txt"}});
+  EXPECT_EQ(bert.arch, "bert");
+  EXPECT_EQ(bert.norm, "post");
+  EXPECT_EQ(settings_of({{"task", "copy"}}).arch, "headlight-seq2seq");
+  EXPECT_EQ(settings_of({{"task", "copy"}, {"init", "a"}}).arch, "") << "it comes with the model";
+}
+
+TEST(APreset, leaves_the_switches_of_another_architecture_alone) {
+  const TrainSettings settings =
+      settings_of({{"preset", "shakespeare-char-cpu"}, {"arch", "gpt_neox"}, {"data", "text.txt"}});
+  EXPECT_EQ(settings.n_embd, 128);
+  EXPECT_EQ(settings.bias, true) << "the preset's is for a GPT";
+  EXPECT_EQ(settings.activation, "gelu");
+}
+
 TEST(APreset, gives_what_the_caller_leaves_open) {
   const TrainSettings settings = settings_of(
       {{"preset", "shakespeare-char-cpu"}, {"data", "text.txt"}, {"learning_rate", "2e-3"}});
@@ -72,7 +98,7 @@ TEST(APreset, gives_what_the_caller_leaves_open) {
   EXPECT_EQ(settings.tokenizer, "char");
   EXPECT_EQ(settings.max_iters, 2000);
   EXPECT_EQ(settings.learning_rate, 2e-3) << "what is asked for weighs more";
-  EXPECT_FALSE(settings.bias);
+  EXPECT_EQ(settings.bias, false);
 }
 
 TEST(APreset, is_within_the_ranges_of_its_keys) {
@@ -98,6 +124,19 @@ TEST(Settings, are_written_and_read_again) {
   const TrainSettings again = read_train_settings(train_values({}), base::real_files(), &run);
   EXPECT_EQ(io::json_text(settings_json(again)), io::json_text(run));
   EXPECT_EQ(again.seed, 5);
+}
+
+TEST(Settings, of_a_run_of_before_there_was_a_choice_are_those_of_its_task) {
+  const TrainSettings first = settings_of({{"task", "copy"}});
+  io::Json run = settings_json(first);
+  std::erase_if(*run.object(), [](const auto& member) {
+    return member.first == "arch" || member.first == "n_kv_head" || member.first == "rope_theta" ||
+           member.first == "sliding_window" || member.first == "shards";
+  });
+  add_later_keys(run);
+  const TrainSettings again = read_train_settings(train_values({}), base::real_files(), &run);
+  EXPECT_EQ(io::json_text(settings_json(again)), io::json_text(settings_json(first)));
+  EXPECT_NO_THROW(check_unchanged(run, settings_json(again), "run.json"));
 }
 
 TEST(Settings, of_a_resumed_run_may_change_only_what_cannot_change_the_past) {

@@ -13,10 +13,13 @@ TEST(TaskModelsTest, take_models_that_can_do_what_the_task_needs) {
   const models::Seq2Seq seq2seq(models::small_seq2seq());
   EXPECT_EQ(error_of([&] { check_task_model("lm", gpt, "a", "trains"); }), "");
   EXPECT_EQ(error_of([&] { check_task_model("copy", seq2seq, "a", "trains"); }), "");
+  const models::Registry& known = models::known_architectures();
   EXPECT_EQ(error_of([&] { check_task_model("lm", seq2seq, "a", "trains"); }),
-            "model (a): is of type headlight-seq2seq, task lm trains gpt2");
+            "model (a): is of type headlight-seq2seq, task lm trains " +
+                known.types_that({&models::Capabilities::continues_prompt}));
   EXPECT_EQ(error_of([&] { check_task_model("translate", gpt, "b", "needs"); }),
-            "model (b): is of type gpt2, task translate needs headlight-seq2seq");
+            "model (b): is of type gpt2, task translate needs " +
+                known.types_that({&models::Capabilities::translates}));
 }
 
 TEST(TaskModelsTest, make_a_type_that_can_do_the_task) {
@@ -32,6 +35,7 @@ TEST(TaskModelsTest, make_a_type_that_can_do_the_task) {
 TEST(TaskModelsTest, tell_the_task_of_a_model) {
   EXPECT_EQ(task_of_model(models::Gpt(models::small_gpt())), "lm");
   EXPECT_EQ(task_of_model(models::Seq2Seq(models::small_seq2seq())), "translate");
+  EXPECT_EQ(task_of_model(models::Bert(models::small_bert())), "mlm");
 }
 
 }  // namespace

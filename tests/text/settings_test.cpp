@@ -2,6 +2,8 @@
 // are found, cuts and fillings, names of special tokens, spaces before a text.
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "tests/text/support.h"
 
 namespace headlight::text {
@@ -235,16 +237,6 @@ TEST(BertNormalizer, keeps_what_is_unassigned_and_drops_what_cannot_be_seen) {
   EXPECT_EQ(tokenizer.encode("a\u200bb a\ue000b a\u0001b"), (Ids{1, 1, 1}));
 }
 
-TEST(TokenizerJson, of_sentence_piece_is_told_by_its_name) {
-  const std::string error = io::error_of([] {
-    from_json(R"({"model":{"type":"Unigram","unk_id":0,"vocab":[["<unk>",0.0],["a",-1.5]]}})");
-  });
-  EXPECT_EQ(
-      error,
-      "tokenizer (the file): model \"Unigram\": is not supported; read are BPE, WordLevel and "
-      "WordPiece");
-}
-
 TEST(Normalizer, gives_the_same_in_one_piece_and_in_many) {
   std::string text;
   while (text.size() < 3'000'000) text += "Éa e\u0301\u0323 한글 \u1112\u1161\u11ab ab 中文\n";
@@ -255,6 +247,31 @@ TEST(Normalizer, gives_the_same_in_one_piece_and_in_many) {
   const Ids all = tokenizer.encode(text);
   ASSERT_EQ(all.size() % line.size(), 0u);
   for (size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], line[i % line.size()]) << i;
+}
+
+TEST(TokenizerSettings, of_very_many_tokens_take_little_time) {
+  constexpr int kTokens = 100'000;
+  const test::TemporaryFolder folder;
+  io::Json::Object vocabulary;
+  io::Json::Object added;
+  io::Json::Array special;
+  for (int i = 0; i < kTokens; ++i) {
+    vocabulary.emplace_back("<w" + std::to_string(i) + ">", i);
+    added.emplace_back("<" + std::to_string(i) + ">", kTokens + i);
+    special.emplace_back("<w" + std::to_string(i) + ">");
+  }
+  folder.put("tokenizer.json",
+             R"({"pre_tokenizer":{"type":"WhitespaceSplit"},"model":{"type":"WordLevel","vocab":)" +
+                 io::json_text(vocabulary) + "}}");
+  folder.put("added_tokens.json", io::json_text(added));
+  folder.put("special_tokens_map.json",
+             io::json_text(io::Json::Object{{"additional_special_tokens", special}}));
+  const auto start = std::chrono::steady_clock::now();
+  const Tokenizer tokenizer = load_tokenizer(base::real_files(), folder.path());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_EQ(tokenizer.size(), 2 * kTokens);
+  EXPECT_EQ(tokenizer.encode("<w5> <99999>", {.special = true}),
+            (std::vector<int64_t>{5, 2 * kTokens - 1}));
 }
 
 }  // namespace

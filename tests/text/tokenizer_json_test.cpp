@@ -43,10 +43,21 @@ TEST(TokenizerJson, takes_tokens_that_look_like_bytes_for_text) {
   EXPECT_EQ(tokenizer.decode(Ids{5, 6}), "<0x-1><0xZZ>");
 }
 
-TEST(TokenizerJson, names_a_byte_without_a_token) {
-  const Tokenizer tokenizer = parsed(bpe_with("[]"));
-  EXPECT_EQ(io::error_of([&] { tokenizer.encode("abc"); }),
-            "text (\"c\"): is not in the vocabulary, which has no unknown token; leave it out");
+// As `tokenizers` does: published tokenizers lack bytes that nobody writes.
+TEST(TokenizerJson, leaves_out_bytes_without_a_token) {
+  const Tokenizer tokenizer = parsed(bpe_with(R"(["a b","Ġ ab"])", R"(,"add_prefix_space":false)"));
+  EXPECT_EQ(tokenizer.encode("acb"), (Ids{2}));
+  EXPECT_EQ(tokenizer.encode("c"), (Ids{}));
+}
+
+// The text of a special token is that token only where it is asked for.
+TEST(TokenizerJson, never_merges_to_a_special_token) {
+  const Tokenizer tokenizer =
+      parsed(R"({"added_tokens":[{"content":"ab","id":2,"special":true}],)" +
+             bpe_with(R"(["a b","Ġ ab"])", R"(,"add_prefix_space":false)").substr(1));
+  EXPECT_EQ(tokenizer.encode("ab"), (Ids{0, 1}));
+  EXPECT_EQ(tokenizer.encode("ab", {.special = true}), (Ids{2}));
+  EXPECT_EQ(reloaded(tokenizer).json(), tokenizer.json());
 }
 
 TEST(TokenizerJson, may_have_a_nul_in_a_token) {

@@ -1,11 +1,10 @@
 // `headlight bench`: this machine's limits and how close the engine gets.
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 
+#include "apps/cli/bench/machine.h"
+#include "apps/cli/bench/ranks.h"
 #include "apps/cli/bench/work.h"
 #include "apps/cli/program/arguments.h"
 #include "apps/cli/program/progress.h"
@@ -23,6 +22,8 @@ constexpr std::string_view kBenchExamples =
       only what is called attention-...
   headlight bench --only limits --simd avx2 --threads 1
       what one core can do without AVX-512
+  mpirun -n 2 headlight bench --only mpi --threads 1
+      what lies between two ranks, and training steps that they share
 
 The limit is the highest of the probes before, between and after the work, in
 the same run. Causal attention counts half the square, a backward twice its
@@ -32,7 +33,10 @@ batch x tokens x width x heads; batch x tokens of a training step.
 
 constexpr Option kBenchOptions[] = {
     {"quick", "", "fewer repeats: under 20 seconds"},
-    {"only", "NAME", "one kind of work: limits, matmul, attention, train, decode, or a full name"},
+    {"only", "NAME",
+     "one kind of work: limits, matmul, attention, train, decode, mpi, or a full name"},
+    {"shards", "S", "with --only mpi: runs of a step's sequences (default: max(8, ranks))"},
+    kRankTimeout,
 };
 
 struct Effort {
@@ -41,8 +45,6 @@ struct Effort {
 };
 constexpr Effort kThorough = {20, size_t{1} << 28};
 constexpr Effort kQuick = {3, size_t{1} << 27};
-// Shorter work is repeated within a timing, so that it is measured as it goes on, not as it starts.
-constexpr double kShortestTiming = 40e-3;
 
 struct Limits {
   double operations = 0;  // per second
@@ -64,12 +66,7 @@ struct Measured {
   std::vector<double> seconds = {};
 
   double best() const { return *std::min_element(seconds.begin(), seconds.end()); }
-  double median() const {
-    std::vector<double> sorted = seconds;
-    std::sort(sorted.begin(), sorted.end());
-    const size_t middle = sorted.size() / 2;
-    return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-  }
+  double median() const { return median_of(seconds); }
   double rate() const { return work.operations / median(); }
   // Of what bounds the work, when it takes this long.
   double share(double seconds_taken, const Limits& limits) const;
@@ -96,14 +93,14 @@ std::vector<WorkCase> chosen_cases(const Arguments& arguments) {
   std::vector<WorkCase> cases = bench_cases();
   const auto asked = arguments.text("only");
   if (!asked) return cases;
-  std::vector<std::string_view> names = {"limits", "matmul", "attention", "train", "decode"};
+  std::vector<std::string_view> names = {"limits", "matmul", "attention", "train", "decode", "mpi"};
   for (const WorkCase& entry : cases) names.push_back(entry.name);
   const bool is_known =
       std::ranges::any_of(names, [&](std::string_view name) { return is_called(name, *asked); });
   if (!is_known) {
     throw base::Error(base::ErrorKind::usage, arguments.source("only"), io::in_quotes(*asked),
-                      "no work is called so; kinds of work are limits, matmul, attention, train "
-                      "and decode" +
+                      "no work is called so; kinds of work are limits, matmul, attention, train, "
+                      "decode and mpi" +
                           base::nearest_hint(*asked, names));
   }
   std::erase_if(cases, [&](const WorkCase& entry) { return !is_called(entry.name, *asked); });
@@ -165,23 +162,6 @@ Limits measure(const Effort& effort, const kernels::Execution& execution, BenchP
   return limits;
 }
 
-std::string cpu_model() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
-
-// A label and what belongs to it, below each other where there are several lines of it.
-std::string labelled(const std::string& label, const std::string& text, int64_t width) {
-  constexpr size_t kLabelColumns = 9;
-  const std::string lines = narrate::wrapped(text, width, std::string(kLabelColumns, ' '));
-  return narrate::padded(label, kLabelColumns) +
-         lines.substr(std::min(kLabelColumns, lines.size()));
-}
-
 std::string bench_text(const narrate::Catalogue& catalogue, const Limits& limits,
                        const std::vector<Measured>& all, int threads) {
   const int64_t width = columns_of_table();
@@ -189,11 +169,7 @@ std::string bench_text(const narrate::Catalogue& catalogue, const Limits& limits
     return narrate::with_decimal(fixed_text(value, digits), catalogue.decimal());
   };
   const std::string text =
-      labelled(catalogue.text("bench.machine"),
-               cpu_model() + ", " +
-                   catalogue.text("bench.threads", {{"count", std::to_string(threads)}}) + ", " +
-                   kernels::simd_target() + ", headlight " HEADLIGHT_VERSION,
-               width) +
+      machine_text(catalogue, threads, width) +
       labelled(catalogue.text("bench.limit"),
                catalogue.text("bench.limits", {{"operations", number(limits.operations / 1e9, 1)},
                                                {"bytes", number(limits.bytes / 1e9, 1)}}),
@@ -227,17 +203,29 @@ io::Json document(const Limits& limits, const std::vector<Measured>& all, int th
                              {"best_share", measured.share(measured.best(), limits)},
                              {"bound", measured.work.bytes > 0 ? "read" : "multiply_add"}});
   }
-  return Object{{"machine", Object{{"cpu", cpu_model()},
-                                   {"cores", base::ThreadPool::available_cores()},
-                                   {"threads", threads},
-                                   {"simd", kernels::simd_target()}}},
+  return Object{{"machine", machine_json(threads)},
                 {"version", HEADLIGHT_VERSION},
                 {"limits", Object{{"multiply_add_gflops", limits.operations / 1e9},
                                   {"read_gb_per_second", limits.bytes / 1e9}}},
                 {"work", std::move(work)}};
 }
 
+void check_alone(const Session& session) {
+  if (session.ranks != nullptr && !session.ranks->group().is_alone()) {
+    throw base::Error(base::ErrorKind::usage, "bench",
+                      std::to_string(session.ranks->group().count()) + " ranks",
+                      "on several ranks only --only mpi is measured; start the rest without a "
+                      "launcher");
+  }
+  if (session.arguments.has("shards")) {
+    throw base::Error(base::ErrorKind::usage, session.arguments.source("shards"), "",
+                      "is for --only mpi");
+  }
+}
+
 void run_bench(Session& session) {
+  if (asks_for_ranks(session.arguments.text("only").value_or(""))) return run_rank_bench(session);
+  check_alone(session);
   const std::vector<WorkCase> cases = chosen_cases(session.arguments);
   const Effort& effort = session.arguments.has("quick") ? kQuick : kThorough;
   base::ThreadPool threads(session.threads);
@@ -256,7 +244,11 @@ void run_bench(Session& session) {
 
 }  // namespace
 
-const Command kBench = {"bench", "this machine's limits and how close the engine gets",
-                        kBenchExamples, kBenchOptions, run_bench};
+const Command kBench = {.name = "bench",
+                        .summary = "this machine's limits and how close the engine gets",
+                        .examples = kBenchExamples,
+                        .options = kBenchOptions,
+                        .run = run_bench,
+                        .runs_on_ranks = true};
 
 }  // namespace headlight::cli

@@ -1,6 +1,6 @@
 // GPTs of known sizes with random weights on random tokens.
+#include "apps/cli/bench/training.h"
 #include "apps/cli/bench/work.h"
-#include "headlight/train/train.h"
 
 namespace headlight::cli {
 namespace {
@@ -32,44 +32,12 @@ double matrix_numbers(const models::GptConfig& config) {
          static_cast<double>(12 * config.n_layer * config.n_embd + config.vocab_size);
 }
 
-class RandomTokens : public train::Task {
- public:
-  RandomTokens(int64_t rows, int64_t tokens, int64_t vocabulary, uint64_t seed)
-      : batch_{.ids = random_ids(rows, tokens, vocabulary, seed),
-               .targets = random_ids(rows, tokens, vocabulary, seed + 1)} {}
-  models::Batch batch(int64_t) override { return batch_; }
-  int64_t validation_batches() const override { return 0; }
-  models::Batch validation_batch(int64_t) const override { return {}; }
-
- private:
-  models::Batch batch_;
-};
-
-struct TrainingWork {
-  TrainingWork(const Execution& execution, const models::GptConfig& config, int64_t rows,
-               int64_t tokens, uint64_t seed)
-      : model(config), task(rows, tokens, config.vocab_size, seed) {
-    model.draw(seed);
-    trainer.emplace(execution.threads, model, task,
-                    train::TrainerOptions{.optimizer = {.grad_clip = 1}});
-  }
-  models::Gpt model;
-  RandomTokens task;
-  std::optional<train::Trainer> trainer;
-};
-
-WorkCase training(const std::string& name, const models::GptConfig& config, int64_t rows,
-                  int64_t tokens) {
-  // Causal attention counts half the square, a backward twice its forward.
-  const double attention = 2.0 * static_cast<double>(config.n_layer * rows * tokens) *
-                           static_cast<double>(tokens * config.n_embd);
-  const double operations =
-      3 * (2 * matrix_numbers(config) * static_cast<double>(rows * tokens) + attention);
-  const auto make = [=](const Execution& execution, uint64_t seed) {
-    const auto work = std::make_shared<TrainingWork>(execution, config, rows, tokens, seed);
-    return Work{.operations = operations, .run = [work] { work->trainer->step(); }};
+WorkCase training(const TrainingSize& size) {
+  const auto make = [size](const Execution& execution, uint64_t seed) {
+    const auto work = std::make_shared<TrainingWork>(execution.threads, size, seed);
+    return Work{.operations = size.operations(), .run = [work] { work->trainer().step(); }};
   };
-  return {name + "-" + std::to_string(rows) + "x" + std::to_string(tokens), make};
+  return {size.name, make};
 }
 
 struct DecodingWork {
@@ -103,9 +71,45 @@ WorkCase decoding(const std::string& name, const models::GptConfig& config) {
 
 }  // namespace
 
+double TrainingSize::operations() const {
+  // Causal attention counts half the square, a backward twice its forward.
+  const double attention = 2.0 * static_cast<double>(config.n_layer * rows * tokens) *
+                           static_cast<double>(tokens * config.n_embd);
+  return 3 * (2 * matrix_numbers(config) * static_cast<double>(rows * tokens) + attention);
+}
+
+std::vector<TrainingSize> training_sizes() {
+  return {{"train-gpt2-4x64", kGpt2Config, 4, 64}, {"train-nanogpt-12x64", kNanoConfig, 12, 64}};
+}
+
+class TrainingWork::RandomTokens : public train::Task {
+ public:
+  RandomTokens(const TrainingSize& size, uint64_t seed)
+      : batch_{.ids = random_ids(size.rows, size.tokens, size.config.vocab_size, seed),
+               .targets = random_ids(size.rows, size.tokens, size.config.vocab_size, seed + 1)} {}
+  models::Batch batch(int64_t) override { return batch_; }
+  int64_t validation_batches() const override { return 0; }
+  models::Batch validation_batch(int64_t) const override { return {}; }
+
+ private:
+  models::Batch batch_;
+};
+
+TrainingWork::TrainingWork(base::ThreadPool& threads, const TrainingSize& size, uint64_t seed,
+                           int64_t shards, ranks::Group* group)
+    : model_(size.config), task_(std::make_unique<RandomTokens>(size, seed)) {
+  model_.draw(seed);
+  trainer_.emplace(threads, model_, *task_,
+                   train::TrainerOptions{.optimizer = {.grad_clip = 1}, .shards = shards}, group);
+}
+
+TrainingWork::~TrainingWork() = default;
+
 std::vector<WorkCase> model_cases() {
-  return {training("train-gpt2", kGpt2Config, 4, 64),
-          training("train-nanogpt", kNanoConfig, 12, 64), decoding("decode-gpt2", kGpt2Config)};
+  std::vector<WorkCase> cases;
+  for (const TrainingSize& size : training_sizes()) cases.push_back(training(size));
+  cases.push_back(decoding("decode-gpt2", kGpt2Config));
+  return cases;
 }
 
 }  // namespace headlight::cli

@@ -1,6 +1,7 @@
 // Random numbers of the right shapes, and calls of the kernels on them.
 #include "apps/cli/bench/work.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace headlight::cli {
@@ -127,6 +128,12 @@ WorkCase attention(const AttentionSize& size, bool causal, bool backward = false
 }
 
 }  // namespace
+
+double median_of(std::vector<double> seconds) {
+  std::ranges::sort(seconds);
+  const size_t middle = seconds.size() / 2;
+  return seconds.size() % 2 == 1 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2;
+}
 
 std::vector<WorkCase> bench_cases() {
   constexpr AttentionSize kUsual = {4, 1024, 768, 12};

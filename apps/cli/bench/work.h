@@ -26,5 +26,9 @@ struct WorkCase {
 std::vector<WorkCase> bench_cases();
 // Of them: training steps and decoding of whole models.
 std::vector<WorkCase> model_cases();
+// Shorter work is repeated within a timing, so that it is measured as it goes on, not as it starts.
+constexpr double kShortestTiming = 40e-3;
+// The middle one, or the mean of the two in the middle.
+double median_of(std::vector<double> seconds);
 
 }  // namespace headlight::cli

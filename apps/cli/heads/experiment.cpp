@@ -3,6 +3,7 @@
 
 #include "apps/cli/program/places.h"
 #include "apps/cli/program/terminal.h"
+#include "headlight/train/train.h"
 
 namespace headlight::cli {
 
@@ -15,7 +16,7 @@ recipes::ExamplesRequest read_examples(Session& session, bool needed) {
   for (const std::string_view option : {"data", "task", "encoding"})
     exclude(arguments, option, "ids", "has no meaning: the examples are those of --ids");
   require_other(arguments, "targets", "ids", "for which they are right");
-  if (arguments.has("task")) request.task = arguments.choice("task", recipes::kExampleTasks);
+  if (arguments.has("task")) request.task = arguments.choice("task", recipes::kTasks);
   const bool makes_data =
       request.task == "numbers" || request.task == "copy" || request.task == "reverse";
   if (makes_data) {
@@ -45,7 +46,11 @@ ExperimentDocuments::ExperimentDocuments(Session& session, std::vector<std::stri
   Arguments& arguments = session.arguments;
   exclude(arguments, "csv", "json");
   require_other(arguments, "resume", "out", "the folder of the experiment to go on with");
-  check_outputs(session.files, arguments, {.inputs = std::move(reads), .outputs = {"svg", "html"}});
+  const bool is_first = is_first_rank(session);
+  if (is_first) {
+    check_outputs(session.files, arguments,
+                  {.inputs = std::move(reads), .outputs = {"svg", "html"}});
+  }
   if (out == OutFolder::model && !arguments.has("out")) {
     throw Error(ErrorKind::usage, "--out", "",
                 "is missing: --out DIR, a new folder for the model; `headlight " +
@@ -53,18 +58,19 @@ ExperimentDocuments::ExperimentDocuments(Session& session, std::vector<std::stri
   }
   if (!arguments.has("out")) return;
   if (out == OutFolder::model) {
-    recipes::check_new_folder(session.files, *arguments.text("out"), arguments.source("out"));
+    if (is_first)
+      recipes::check_new_folder(session.files, *arguments.text("out"), arguments.source("out"));
     return;
   }
   folder_ = *arguments.text("out");
-  if (out == OutFolder::results && base::exists(session.files, folder_)) {
+  if (is_first && out == OutFolder::results && base::exists(session.files, folder_)) {
     throw Error(ErrorKind::bad_input, arguments.source("out"), folder_,
                 "is there already; give another name");
   }
 }
 
 bool ExperimentDocuments::has_page() const {
-  return session_.arguments.has("html") || !folder_.empty();
+  return is_first_rank(session_) && (session_.arguments.has("html") || !folder_.empty());
 }
 
 void ExperimentDocuments::say_written(const std::string& path, bool is_page) const {
@@ -96,6 +102,7 @@ void ExperimentDocuments::write_page(const std::string& path, const narrate::Rep
 }
 
 void ExperimentDocuments::write(const narrate::Report& report, const io::Json& result) {
+  if (!is_first_rank(session_)) return;
   const Arguments& arguments = session_.arguments;
   const narrate::Catalogue& catalogue = catalogue_of(arguments);
   const std::string json = io::json_text(result) + "\n";
@@ -115,13 +122,47 @@ void ExperimentDocuments::write(const narrate::Report& report, const io::Json& r
   session_.output.write(narrate::report_text(report, style_of_output(), catalogue));
 }
 
-heads::Watch watch_of(Progress& progress, std::function<bool()> interrupted) {
-  return {.progress = [&progress](double share) { progress.reached(share); },
-          .interrupted = std::move(interrupted)};
+bool is_first_rank(const Session& session) {
+  return session.ranks == nullptr || session.ranks->group().is_first();
 }
 
-SavedWork::SavedWork(const ExperimentDocuments& documents) {
-  if (!documents.folder().empty()) until_saved_.emplace();
+void check_same_on_ranks(Session& session, std::span<const Option> options,
+                         const recipes::LoadedModel& loaded,
+                         const recipes::ExamplesRequest& examples) {
+  if (session.ranks == nullptr || session.ranks->group().is_alone()) return;
+  const Arguments& arguments = session.arguments;
+  io::Json::Object request = recipes::examples_json(session.files, examples);
+  request.emplace_back("the command", arguments.command());
+  for (const Option& option : options) {
+    // Of files the bytes count, of folders only the first rank's.
+    const bool is_path = option.value == "FILE" || option.value == "PATH" || option.value == "DIR";
+    if (!is_path && option.name != kRankTimeout.name && arguments.has(option.name))
+      request.emplace_back("--" + std::string(option.name), *arguments.text(option.name));
+  }
+  if (const auto pairs = arguments.text("pairs")) {
+    const std::string path = arguments.has("ids") ? io::split_place(*pairs).path : *pairs;
+    request.emplace_back("--pairs", train::file_sum(session.files, path));
+  }
+  recipes::check_same_experiment(session.ranks->group(), request, *loaded.model);
+}
+
+heads::Watch watch_of(const Session& session, Progress& progress,
+                      std::function<bool()> interrupted) {
+  const heads::Watch own{.progress = [&progress](double share) { progress.reached(share); },
+                         .interrupted = std::move(interrupted)};
+  return session.ranks == nullptr ? own : recipes::spread_over(session.ranks->group(), own);
+}
+
+UntilSaved::UntilSaved(const Session& session) {
+  if (session.ranks != nullptr) on_ranks_.emplace(*session.ranks);
+}
+
+void leave_interrupted(const Session& session) {
+  if (session.ranks != nullptr) session.ranks->leave_interrupted();
+}
+
+SavedWork::SavedWork(const Session& session, const ExperimentDocuments& documents) {
+  if (!documents.folder().empty()) until_saved_.emplace(session);
 }
 
 void save_interrupted(Session& session, recipes::ExperimentState& state) {
@@ -133,6 +174,7 @@ void save_interrupted(Session& session, recipes::ExperimentState& state) {
 bool SavedWork::finish(Session& session, recipes::ExperimentState& state, bool interrupted) {
   if (interrupted) {
     save_interrupted(session, state);
+    leave_interrupted(session);
   } else {
     state.save();
     until_saved_.reset();

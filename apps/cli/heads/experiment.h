@@ -46,6 +46,8 @@ inline constexpr std::array<Option, 2> kIdOptions = {{
     {"targets", "FILE", "with --ids: what is right, -1 does not count (default: next)"},
 }};
 
+inline constexpr std::array<Option, 1> kRankOptions = {{kRankTimeout}};
+
 // Several tables of options as one.
 template <size_t... kSizes>
 constexpr auto joined_options(const std::array<Option, kSizes>&... tables) {
@@ -68,7 +70,18 @@ recipes::ExamplesRequest read_examples(Session& session, bool needed = false);
 // model.
 enum class OutFolder { results, resumed, model };
 
-// Where results of an experiment go: standard output as text, JSON or CSV, and files.
+// Whether this process reads and writes folders and prints results: alone, or the first of several
+// ranks.
+bool is_first_rank(const Session& session);
+// Of several ranks, before they share work: throws Error(usage) where they were asked for different
+// things, Error(bad_input) where their models differ. `options`: of the command; `examples`: what
+// it reads, whose bytes count.
+void check_same_on_ranks(Session& session, std::span<const Option> options,
+                         const recipes::LoadedModel& loaded,
+                         const recipes::ExamplesRequest& examples = {});
+
+// Where results of an experiment go: standard output as text, JSON or CSV, and files. The first
+// rank writes them.
 class ExperimentDocuments {
  public:
   // Settles the options, and checks that files can be written. `reads`: options that name files the
@@ -92,23 +105,39 @@ class ExperimentDocuments {
   std::string folder_;
 };
 
-// How far work is, for Progress; and whether it is to stop.
-heads::Watch watch_of(Progress& progress, std::function<bool()> interrupted = {});
+// How far work is, for Progress; and whether it is to stop. Several ranks share it.
+heads::Watch watch_of(const Session& session, Progress& progress,
+                      std::function<bool()> interrupted = {});
 
 // Saves what is finished of work that was interrupted, and says how to go on.
 void save_interrupted(Session& session, recipes::ExperimentState& state);
 
+// While one lives, a signal to this process or to another rank waits until work is saved.
+class UntilSaved {
+ public:
+  explicit UntilSaved(const Session& session);
+
+  bool is_signalled() const { return signals_.is_signalled(); }
+
+ private:
+  Uninterrupted signals_;
+  std::optional<RankProcess::Saving> on_ranks_;
+};
+// Ends all ranks, where there are several, after what was interrupted is saved.
+void leave_interrupted(const Session& session);
+
 // Long work that is kept in the folder of the documents: a signal waits until it is saved.
 class SavedWork {
  public:
-  explicit SavedWork(const ExperimentDocuments& documents);
+  SavedWork(const Session& session, const ExperimentDocuments& documents);
 
   bool is_interrupted() const { return until_saved_ && until_saved_->is_signalled(); }
-  // Saves what is finished; false when the work was interrupted, which is told.
+  // Saves what is finished; false when the work was interrupted, which is told and ends several
+  // ranks.
   bool finish(Session& session, recipes::ExperimentState& state, bool interrupted);
 
  private:
-  std::optional<Uninterrupted> until_saved_;  // nothing is kept without a folder
+  std::optional<UntilSaved> until_saved_;  // nothing is kept without a folder
 };
 
 // What is wrong once a model is known does not follow from the command line alone.

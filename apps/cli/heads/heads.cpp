@@ -17,6 +17,8 @@ constexpr std::string_view kHeadsExamples =
       what a command can do, examples first
 
 Heads have names such as decoder.0.self.3: side, layer, kind of attention, number.
+Under mpirun -n 2, 4, ... all but bench run on as many ranks, to the same bytes;
+attribute, gates and the fine-tuning of prune are done by the first rank alone.
 )";
 
 constexpr std::array kHeadsParts = {&kHeadsScore,     &kHeadsAblate, &kHeadsFind,

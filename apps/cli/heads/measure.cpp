@@ -69,12 +69,13 @@ constexpr std::array<Option, 3> kFindOwnOptions = {{
 }};
 
 constexpr auto kScoreOptions =
-    joined_options(kExampleOptions, kIdOptions, kDocumentOptions, kFolderOptions);
+    joined_options(kExampleOptions, kIdOptions, kDocumentOptions, kFolderOptions, kRankOptions);
 constexpr auto kAblateOptions =
     joined_options(kAblateOwnOptions, kAblateFlags, kExampleOptions, kIdOptions, kDocumentOptions,
-                   kFolderOptions, kResumeOptions);
-constexpr auto kFindOptions = joined_options(kFindOwnOptions, kExampleOptions, kIdOptions,
-                                             kAblateOwnOptions, kDocumentOptions, kFolderOptions);
+                   kFolderOptions, kResumeOptions, kRankOptions);
+constexpr auto kFindOptions =
+    joined_options(kFindOwnOptions, kExampleOptions, kIdOptions, kAblateOwnOptions,
+                   kDocumentOptions, kFolderOptions, kRankOptions);
 
 constexpr std::string_view kAblationKinds[] = {"zero", "mean", "resample"};
 
@@ -89,10 +90,12 @@ void run_score(Session& session) {
   ExperimentDocuments documents(session, {"data", "ids", "targets"});
   const recipes::ExamplesRequest request = read_examples(session);
   const recipes::LoadedModel loaded = load_model(session);
+  check_same_on_ranks(session, kScoreOptions, loaded, request);
   base::ThreadPool threads(session.threads);
   const auto work = [&] {
     Progress progress(session, command_text(session, "command.progress.heads"));
-    return recipes::score_model_heads(threads, session.files, loaded, request, watch_of(progress));
+    return recipes::score_model_heads(threads, session.files, loaded, request,
+                                      watch_of(session, progress));
   };
   const heads::HeadScores scores = with_model(work);
   narrate::Report report = narrate::score_report(scores, shown_model(session));
@@ -118,16 +121,18 @@ void run_ablate(Session& session) {
                                  .all_but_one = arguments.has("all-but-one"),
                                  .greedy = arguments.has("greedy")};
   const recipes::LoadedModel loaded = load_model(session);
+  check_same_on_ranks(session, kAblateOptions, loaded, request);
   base::ThreadPool threads(session.threads);
-  SavedWork saved(documents);
+  SavedWork saved(session, documents);
   recipes::ExperimentState state(session.files,
                                  {.folder = documents.folder(),
                                   .resume = documents.resumes(),
-                                  .request = ablation_request(session, loaded, request, options)});
+                                  .request = ablation_request(session, loaded, request, options),
+                                  .group = group_of(session)});
   recipes::keep_ablations(options, state);
   const auto work = [&] {
     Progress progress(session, command_text(session, "command.progress.ablating"));
-    options.watch = watch_of(progress, [&] { return saved.is_interrupted(); });
+    options.watch = watch_of(session, progress, [&] { return saved.is_interrupted(); });
     return recipes::ablate_model_heads(threads, session.files, loaded, request, options);
   };
   const heads::AblationResult result = with_model(work);
@@ -168,10 +173,11 @@ void run_find(Session& session) {
   request.data = read_examples(session, !request.from.empty());
   heads::FindOptions options{.by = heads::ablation_kind(arguments.choice("by", kAblationKinds))};
   const recipes::LoadedModel loaded = load_model(session);
+  check_same_on_ranks(session, kFindOptions, loaded, request.data);
   base::ThreadPool threads(session.threads);
   const auto work = [&] {
     Progress progress(session, command_text(session, "command.progress.heads"));
-    options.watch = watch_of(progress);
+    options.watch = watch_of(session, progress);
     return recipes::find_model_heads(threads, session.files, loaded, request, options);
   };
   const recipes::FoundRelation relation = with_model(work);
@@ -186,14 +192,26 @@ void run_find(Session& session) {
 
 }  // namespace
 
-const Command kHeadsScore = {"heads score",  "what each head does and what it is worth",
-                             kScoreExamples, kScoreOptions,
-                             run_score,      {"MODEL"}};
-const Command kHeadsAblate = {"heads ablate",  "what is lost without each head",
-                              kAblateExamples, kAblateOptions,
-                              run_ablate,      {"MODEL"}};
-const Command kHeadsFind = {"heads find",  "which heads look from one word to another",
-                            kFindExamples, kFindOptions,
-                            run_find,      {"MODEL"}};
+const Command kHeadsScore = {.name = "heads score",
+                             .summary = "what each head does and what it is worth",
+                             .examples = kScoreExamples,
+                             .options = kScoreOptions,
+                             .run = run_score,
+                             .operand = {"MODEL"},
+                             .runs_on_ranks = true};
+const Command kHeadsAblate = {.name = "heads ablate",
+                              .summary = "what is lost without each head",
+                              .examples = kAblateExamples,
+                              .options = kAblateOptions,
+                              .run = run_ablate,
+                              .operand = {"MODEL"},
+                              .runs_on_ranks = true};
+const Command kHeadsFind = {.name = "heads find",
+                            .summary = "which heads look from one word to another",
+                            .examples = kFindExamples,
+                            .options = kFindOptions,
+                            .run = run_find,
+                            .operand = {"MODEL"},
+                            .runs_on_ranks = true};
 
 }  // namespace headlight::cli

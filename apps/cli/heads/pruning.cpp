@@ -67,7 +67,7 @@ constexpr std::string_view kCurveExamples =
 Points of random are means and have "low" and "high" of all orders.
 )";
 
-constexpr std::string_view kBenchExamples =
+constexpr std::string_view kPrunedBenchExamples =
     R"(  headlight heads bench numbers half
       the speed of a model beside that of another one of fewer heads, and what its
       arithmetic promises
@@ -118,17 +118,18 @@ constexpr std::array<Option, 1> kGatesResumeOptions = {{
 }};
 constexpr auto kGatesOptions =
     joined_options(kGatesOwnOptions, kModelFolderOptions, kGatesResumeOptions, kExampleOptions,
-                   kIdOptions, kDocumentOptions);
+                   kIdOptions, kDocumentOptions, kRankOptions);
 constexpr std::array<Option, 1> kPruneResumeOptions = {{
     {"resume", "", "go on with the rounds of choosing that were interrupted"},
 }};
 constexpr auto kPruneOptions =
     joined_options(kPruneOwnOptions, kFineTuneOptions, kModelFolderOptions, kPruneResumeOptions,
-                   kExampleOptions, kIdOptions, kDocumentOptions);
+                   kExampleOptions, kIdOptions, kDocumentOptions, kRankOptions);
 constexpr auto kCurveOptions =
     joined_options(kCurveOwnOptions, kFineTuneOptions, kExampleOptions, kIdOptions,
-                   kDocumentOptions, kFolderOptions, kResumeOptions);
-constexpr auto kBenchOptions = joined_options(kBenchOwnOptions, kDocumentOptions, kFolderOptions);
+                   kDocumentOptions, kFolderOptions, kResumeOptions, kRankOptions);
+constexpr auto kPrunedBenchOptions =
+    joined_options(kBenchOwnOptions, kDocumentOptions, kFolderOptions);
 
 constexpr std::string_view kPruneMethodNames[] = {"gradient", "ablation", "entropy", "gates",
                                                   "random"};
@@ -183,8 +184,9 @@ double learning_rate_of(Arguments& arguments) {
 }
 
 // While it lives, signals wait for folders to be whole; work asks it whether to stop.
-heads::Watch stopping_watch(Progress& progress, const Uninterrupted& until_written) {
-  return watch_of(progress, [&until_written] { return until_written.is_signalled(); });
+heads::Watch stopping_watch(const Session& session, Progress& progress,
+                            const UntilSaved& until_written) {
+  return watch_of(session, progress, [&until_written] { return until_written.is_signalled(); });
 }
 
 std::vector<narrate::ReportSentence> sentences_of_data(Session& session, base::ThreadPool& threads,
@@ -205,17 +207,18 @@ narrate::SmallerModel smaller_model(Session& session, const recipes::LoadedModel
 recipes::ModelGatesResult train_kept_gates(Session& session, base::ThreadPool& threads,
                                            const recipes::LoadedModel& loaded,
                                            recipes::GatesRequest request) {
-  const Uninterrupted until_written;
+  const UntilSaved until_written(session);
   recipes::ExperimentState state(
       session.files, {.folder = recipes::unfinished_folder(request.out),
                       .resume = session.arguments.has("resume"),
-                      .request = recipes::gates_request_json(session.files, loaded, request)});
+                      .request = recipes::gates_request_json(session.files, loaded, request),
+                      .group = group_of(session)});
   recipes::KeptGates kept(session.files, state, request);
   recipes::ModelGatesResult result;
   try {
     Progress progress(session, command_text(session, "command.progress.gates"));
     result = recipes::gate_model_heads(threads, session.files, loaded, request,
-                                       stopping_watch(progress, until_written));
+                                       stopping_watch(session, progress, until_written));
   } catch (const Error& error) {
     // When all gates have closed there is nothing to go on with.
     const int64_t steps = request.steps > 0 ? request.steps : heads::GateOptions{}.steps;
@@ -232,6 +235,7 @@ recipes::ModelGatesResult train_kept_gates(Session& session, base::ThreadPool& t
                {{"steps", std::to_string(kept.step())}});
     }
   }
+  if (result.interrupted) leave_interrupted(session);
   return result;
 }
 
@@ -243,17 +247,19 @@ void run_gates(Session& session) {
                 "is missing: --penalty X, what each open gate adds to the loss, such as 0.01; "
                 "`headlight heads gates --help` has examples");
   }
-  const recipes::GatesRequest request{
-      .data = read_examples(session, true),
-      .penalty = *penalty,
-      .steps = arguments.integer("steps", {1, kMostSteps}).value_or(0),
-      .trains_weights = arguments.has("train-weights"),
-      .out = arguments.text("out").value_or("")};
+  recipes::GatesRequest request{.data = read_examples(session, true),
+                                .penalty = *penalty,
+                                .steps = arguments.integer("steps", {1, kMostSteps}).value_or(0),
+                                .trains_weights = arguments.has("train-weights"),
+                                .out = arguments.text("out").value_or("")};
   ExperimentDocuments documents(session, {"data", "ids", "targets"}, OutFolder::model);
   const recipes::LoadedModel loaded = load_model(session);
+  check_same_on_ranks(session, kGatesOptions, loaded, request.data);
+  if (!is_first_rank(session)) request.out.clear();
   base::ThreadPool threads(session.threads);
   const recipes::ModelGatesResult result =
       with_model([&] { return train_kept_gates(session, threads, loaded, request); });
+  if (!is_first_rank(session)) return;
   const narrate::SmallerModel smaller = smaller_model(session, loaded, request.out);
   narrate::Report report = narrate::gates_report(result, smaller);
   if (documents.has_page())
@@ -297,18 +303,19 @@ recipes::PruneRequest read_prune(Session& session) {
 heads::PruneResult prune_in_rounds(Session& session, base::ThreadPool& threads,
                                    const recipes::LoadedModel& loaded,
                                    recipes::PruneRequest request) {
-  const Uninterrupted until_written;
+  const UntilSaved until_written(session);
   const bool has_rounds = request.heads_off.empty() && request.by != heads::PruneMethod::random;
   recipes::ExperimentState state(
       session.files, {.folder = has_rounds ? recipes::unfinished_folder(request.out) : "",
                       .resume = session.arguments.has("resume"),
-                      .request = recipes::prune_request_json(session.files, loaded, request)});
+                      .request = recipes::prune_request_json(session.files, loaded, request),
+                      .group = group_of(session)});
   recipes::keep_rounds(request, state);
   heads::PruneResult result;
   try {
     Progress progress(session, command_text(session, "command.progress.pruning"));
     result = recipes::prune_model_heads(threads, session.files, loaded, request,
-                                        stopping_watch(progress, until_written));
+                                        stopping_watch(session, progress, until_written));
   } catch (...) {
     state.finished() > 0 ? state.save() : state.remove();
     throw;
@@ -318,20 +325,24 @@ heads::PruneResult prune_in_rounds(Session& session, base::ThreadPool& threads,
   } else {
     save_interrupted(session, state);
   }
+  if (result.interrupted) leave_interrupted(session);
   return result;
 }
 
 void run_prune(Session& session) {
   Arguments& arguments = session.arguments;
-  const recipes::PruneRequest request = read_prune(session);
+  recipes::PruneRequest request = read_prune(session);
   const std::vector<heads::HeadName> named = head_names(arguments, "heads-off");
   ExperimentDocuments documents(session, {"data", "ids", "targets"}, OutFolder::model);
   const recipes::LoadedModel loaded = load_model(session);
   for (const heads::HeadName& head : named)
     heads::find_head(*loaded.model, head, arguments.source("heads-off"));
+  check_same_on_ranks(session, kPruneOptions, loaded, request.data);
+  if (!is_first_rank(session)) request.out.clear();
   base::ThreadPool threads(session.threads);
   const heads::PruneResult result =
       with_model([&] { return prune_in_rounds(session, threads, loaded, request); });
+  if (!is_first_rank(session)) return;
   const narrate::SmallerModel smaller = smaller_model(session, loaded, request.out);
   narrate::Report report = narrate::prune_report(result, heads::heads_of(*loaded.model), smaller);
   if (documents.has_page() && result.before)
@@ -365,17 +376,20 @@ void run_curve(Session& session) {
   recipes::CurveRequest request = read_curve(session);
   ExperimentDocuments documents(session, {"data", "ids", "targets"}, OutFolder::resumed);
   const recipes::LoadedModel loaded = load_model(session);
+  check_same_on_ranks(session, kCurveOptions, loaded, request.data);
   base::ThreadPool threads(session.threads);
-  SavedWork saved(documents);
+  SavedWork saved(session, documents);
   recipes::ExperimentState state(
       session.files, {.folder = documents.folder(),
                       .resume = documents.resumes(),
-                      .request = recipes::curve_request_json(session.files, loaded, request)});
+                      .request = recipes::curve_request_json(session.files, loaded, request),
+                      .group = group_of(session)});
   recipes::keep_curves(request.curves, state);
   const auto work = [&] {
     Progress progress(session, command_text(session, "command.progress.curve"));
-    return recipes::curve_model_heads(threads, session.files, loaded, request,
-                                      watch_of(progress, [&] { return saved.is_interrupted(); }));
+    return recipes::curve_model_heads(
+        threads, session.files, loaded, request,
+        watch_of(session, progress, [&] { return saved.is_interrupted(); }));
   };
   const heads::CurveResult result = with_model(work);
   if (!saved.finish(session, state, result.interrupted)) return;
@@ -396,7 +410,7 @@ heads::SpeedOptions read_speed(const Session& session) {
   return options;
 }
 
-void run_bench(Session& session) {
+void run_pruned_bench(Session& session) {
   const Arguments& arguments = session.arguments;
   heads::SpeedOptions options = read_speed(session);
   ExperimentDocuments documents(session, {});
@@ -405,7 +419,7 @@ void run_bench(Session& session) {
   base::ThreadPool threads(session.threads);
   const auto work = [&] {
     Progress progress(session, command_text(session, "command.progress.speed"));
-    options.watch = watch_of(progress);
+    options.watch = watch_of(session, progress);
     return recipes::compare_model_speed(threads, session.files, full, pruned, options);
   };
   const heads::SpeedResult result = with_model(work);
@@ -415,18 +429,33 @@ void run_bench(Session& session) {
 
 }  // namespace
 
-const Command kHeadsGates = {"heads gates",  "gates that learn which heads are needed",
-                             kGatesExamples, kGatesOptions,
-                             run_gates,      {"MODEL"}};
-const Command kHeadsPrune = {"heads prune",  "a smaller model without some of its heads",
-                             kPruneExamples, kPruneOptions,
-                             run_prune,      {"MODEL"}};
-const Command kHeadsCurve = {"heads curve",  "quality against the share of heads removed",
-                             kCurveExamples, kCurveOptions,
-                             run_curve,      {"MODEL"}};
-const Command kHeadsBench = {"heads bench",  "how much faster a pruned model is",
-                             kBenchExamples, kBenchOptions,
-                             run_bench,      {"FULL"},
+const Command kHeadsGates = {.name = "heads gates",
+                             .summary = "gates that learn which heads are needed",
+                             .examples = kGatesExamples,
+                             .options = kGatesOptions,
+                             .run = run_gates,
+                             .operand = {"MODEL"},
+                             .runs_on_ranks = true};
+const Command kHeadsPrune = {.name = "heads prune",
+                             .summary = "a smaller model without some of its heads",
+                             .examples = kPruneExamples,
+                             .options = kPruneOptions,
+                             .run = run_prune,
+                             .operand = {"MODEL"},
+                             .runs_on_ranks = true};
+const Command kHeadsCurve = {.name = "heads curve",
+                             .summary = "quality against the share of heads removed",
+                             .examples = kCurveExamples,
+                             .options = kCurveOptions,
+                             .run = run_curve,
+                             .operand = {"MODEL"},
+                             .runs_on_ranks = true};
+const Command kHeadsBench = {"heads bench",
+                             "how much faster a pruned model is",
+                             kPrunedBenchExamples,
+                             kPrunedBenchOptions,
+                             run_pruned_bench,
+                             {"FULL"},
                              {"PRUNED"}};
 
 }  // namespace headlight::cli

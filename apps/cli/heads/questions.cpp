@@ -53,10 +53,10 @@ constexpr std::array<Option, 4> kPatchOwnOptions = {{
     {"prompt", "TEXT", "of an encoder-decoder: what it has written after both"},
     {"direction", "NAME", "clean-into-corrupt or corrupt-into-clean (default: the first)"},
 }};
-constexpr auto kAttributeOptions =
-    joined_options(kAttributeOwnOptions, kWordOptions, kDocumentOptions, kFolderOptions);
+constexpr auto kAttributeOptions = joined_options(kAttributeOwnOptions, kWordOptions,
+                                                  kDocumentOptions, kFolderOptions, kRankOptions);
 constexpr auto kPatchOptions =
-    joined_options(kPatchOwnOptions, kWordOptions, kDocumentOptions, kFolderOptions);
+    joined_options(kPatchOwnOptions, kWordOptions, kDocumentOptions, kFolderOptions, kRankOptions);
 
 std::string needed_text(const Arguments& arguments, std::string_view option,
                         std::string_view what) {
@@ -85,6 +85,8 @@ void run_attribute(Session& session) {
                                           .top = arguments.integer("top", {1, 1000}).value_or(5),
                                           .special = arguments.has("special")};
   const recipes::LoadedModel loaded = load_model(session);
+  check_same_on_ranks(session, kAttributeOptions, loaded);
+  if (!is_first_rank(session)) return;  // one run, whose parts follow from each other
   const auto tokenizer = recipes::find_tokenizer(session.files, loaded);
   base::ThreadPool threads(session.threads);
   const auto work = [&] {
@@ -118,11 +120,12 @@ void run_patch(Session& session) {
                                 .special = arguments.has("special"),
                                 .options = {.direction = asked_direction(arguments)}};
   const recipes::LoadedModel loaded = load_model(session);
+  check_same_on_ranks(session, kPatchOptions, loaded);
   const auto tokenizer = recipes::find_tokenizer(session.files, loaded);
   base::ThreadPool threads(session.threads);
   const auto work = [&] {
     Progress progress(session, command_text(session, "command.progress.patching"));
-    request.options.watch = watch_of(progress);
+    request.options.watch = watch_of(session, progress);
     return recipes::patch(threads, *loaded.model, tokenizer ? &*tokenizer : nullptr, request);
   };
   const recipes::PatchAnswer answer = work().value();
@@ -136,11 +139,19 @@ void run_patch(Session& session) {
 
 }  // namespace
 
-const Command kHeadsAttribute = {"heads attribute",  "what each part adds to the logit of a word",
-                                 kAttributeExamples, kAttributeOptions,
-                                 run_attribute,      {"MODEL"}};
-const Command kHeadsPatch = {"heads patch",  "which heads carry the difference of two sentences",
-                             kPatchExamples, kPatchOptions,
-                             run_patch,      {"MODEL"}};
+const Command kHeadsAttribute = {.name = "heads attribute",
+                                 .summary = "what each part adds to the logit of a word",
+                                 .examples = kAttributeExamples,
+                                 .options = kAttributeOptions,
+                                 .run = run_attribute,
+                                 .operand = {"MODEL"},
+                                 .runs_on_ranks = true};
+const Command kHeadsPatch = {.name = "heads patch",
+                             .summary = "which heads carry the difference of two sentences",
+                             .examples = kPatchExamples,
+                             .options = kPatchOptions,
+                             .run = run_patch,
+                             .operand = {"MODEL"},
+                             .runs_on_ranks = true};
 
 }  // namespace headlight::cli

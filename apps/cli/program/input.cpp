@@ -120,12 +120,11 @@ std::string TextLines::place(size_t index) const {
 }
 
 std::optional<std::string> TypedLines::next() {
-  constexpr size_t kMostKept = 4096;
   std::string line;
   for (;;) {
     const size_t end = waiting_.find('\n');
     const size_t taken = std::min(end, waiting_.size());
-    line.append(waiting_, 0, std::min(taken, kMostKept - line.size()));
+    line.append(waiting_, 0, std::min(taken, most_kept_ - line.size()));
     waiting_.erase(0, end == std::string::npos ? end : end + 1);
     if (end != std::string::npos) return line;
     if (is_at_end_) break;

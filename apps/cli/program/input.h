@@ -48,10 +48,13 @@ class TextLines {
 // Lines that somebody types, each when it comes; of any bytes, and of a long one the beginning.
 class TypedLines {
  public:
+  explicit TypedLines(size_t most_kept = 4096) : most_kept_(most_kept) {}
+
   // Without its LF; nothing at the end. Throws Error(bad_input) when it cannot be read.
   std::optional<std::string> next();
 
  private:
+  size_t most_kept_;
   std::string waiting_;
   bool is_at_end_ = false;
 };

@@ -32,11 +32,7 @@ int64_t nanoseconds() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-[[noreturn]] void end_by(int signal) {
-  if (has_half_made.load()) unlink(half_made_path.data());
-  erase_progress();
-  _exit(128 + signal);
-}
+[[noreturn]] void end_by(int signal) { end_at_once(exit_code_of(signal)); }
 
 // Nobody is impatient through a terminal that has gone, or within a second.
 bool is_impatient(int signal) {
@@ -79,6 +75,16 @@ void wait_for_others() {
 
 }  // namespace
 
+void end_at_once(int exit_code) {
+  if (has_half_made.load()) unlink(half_made_path.data());
+  erase_progress();
+  _exit(exit_code);
+}
+
+int exit_code_of(int signal) { return 128 + (signal == SIGUSR1 ? SIGINT : signal); }
+
+void take_signal_of_launchers() { handle(SIGUSR1); }
+
 void prepare_process() {
   for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file) {
     if (fcntl(file, F_GETFD) >= 0) continue;
@@ -104,6 +110,11 @@ Uninterrupted::~Uninterrupted() {
 bool are_signals_held() { return holding.load() > 0; }
 
 int waiting_signal() { return waiting.load(); }
+
+bool take_interrupt() {
+  int interrupt = SIGINT;
+  return waiting.compare_exchange_strong(interrupt, 0);
+}
 
 int InterruptibleFiles::open(const std::string& path, int flags, unsigned permissions) {
   const bool is_new = (flags & O_EXCL) != 0;

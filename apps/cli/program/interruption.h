@@ -29,6 +29,18 @@ class Uninterrupted {
   int exceptions_;
 };
 
+// Takes a SIGINT that waits: it was meant for what is under way alone, and the program goes on.
+// Whether there was one.
+bool take_interrupt();
+
+// Ends the program now, without a half-made file. For any thread.
+[[noreturn]] void end_at_once(int exit_code);
+// Of a program that a signal has ended: 128 + its number. SIGUSR1, by which launchers pass on the
+// wish to stop, counts as SIGINT.
+int exit_code_of(int signal);
+// Takes SIGUSR1 for SIGINT from now on, as launchers pass it on to all ranks.
+void take_signal_of_launchers();
+
 // Whether signals wait just now, and the one that does; 0: none.
 bool are_signals_held();
 int waiting_signal();

@@ -13,6 +13,7 @@
 
 #include "apps/cli/program/interruption.h"
 #include "headlight/io/io.h"
+#include "headlight/ranks/ranks.h"
 #include "headlight/text/text.h"
 
 namespace headlight::cli {
@@ -73,7 +74,9 @@ size_t whole_length(std::string_view text) {
 
 }  // namespace
 
-StandardOutput::StandardOutput() : is_terminal_(isatty(STDOUT_FILENO) == 1) {}
+StandardOutput::StandardOutput() : is_terminal_(is_output_terminal()) {}
+
+bool is_output_terminal() { return isatty(STDOUT_FILENO) == 1 && !ranks::launch_of_this_process(); }
 
 void StandardOutput::write(std::span<const std::byte> bytes) {
   buffer_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -32,6 +32,10 @@ class StandardOutput : public base::Output {
   bool has_colors_ = false;
 };
 
+// Whether somebody reads standard output at a terminal. Launchers of several ranks make one of
+// their own, of which they take the bytes.
+bool is_output_terminal();
+
 // A line for the person at the terminal, on standard error; controls in it are shown, failures are
 // ignored.
 void print_line(std::string_view line);

@@ -25,9 +25,11 @@ namespace {
 using base::Error;
 using base::ErrorKind;
 
-constexpr std::array kCommands = {&kTrain,    &kGenerate, &kTranslate, &kEvaluate, &kExplain,
-                                  &kLesson,   &kHeads,    &kServe,     &kEmbed,    &kForward,
-                                  &kTokenize, &kInfo,     &kAttend,    &kBench};
+constexpr std::array kCommands = {
+    &kTrain, &kGenerate, &kChat,    &kTranslate, &kEvaluate, &kExplain, &kLesson, &kHeads, &kServe,
+    &kEmbed, &kClassify, &kForward, &kTokenize,  &kInfo,     &kConvert, &kAttend, &kBench};
+
+std::vector<std::string> started_with;  // without the program's name
 
 constexpr int kFailed = 1;
 constexpr int kOutOfMemory = 4;
@@ -231,7 +233,23 @@ Request read_request(std::span<char* const> words) {
   return request;
 }
 
-void run_command(Request& request, StandardOutput& output) {
+// What is told of ranks on the command line, before anything is done on them.
+void prepare_ranks(const Request& request, RankProcess& ranks, base::FileSystem& files) {
+  if (ranks.group().count() > 1 &&
+      (request.command == nullptr || !request.command->runs_on_ranks)) {
+    throw Error(ErrorKind::usage,
+                request.command == nullptr ? "ranks" : std::string(request.command->name),
+                std::to_string(ranks.group().count()) + " ranks",
+                "it runs alone: start it without a launcher; train, evaluate, bench and the "
+                "experiments of heads run on several ranks");
+  }
+  constexpr double kDay = 86400;
+  if (const auto seconds = request.arguments.real(kRankTimeout.name, {1, kDay}))
+    ranks.messenger().set_timeout(std::chrono::duration<double>(*seconds));
+  ranks.check_same_program(files);
+}
+
+void run_command(Request& request, StandardOutput& output, RankProcess* ranks) {
   Arguments& arguments = request.arguments;
   // --json is --format json, where there are formats.
   if (arguments.text("format") != "json") exclude(arguments, "format", "json");
@@ -243,17 +261,19 @@ void run_command(Request& request, StandardOutput& output) {
     kernels::limit_simd(arguments.choice("simd", kernels::simd_names()));
   }
   InterruptibleFiles files;
+  if (ranks != nullptr) prepare_ranks(request, *ranks, files);
   Session session{.arguments = arguments,
                   .output = output,
                   .files = files,
                   .threads = static_cast<int>(threads),
                   .seed = static_cast<uint64_t>(seed),
                   .json = arguments.has("json"),
+                  .ranks = ranks,
                   .talkative = !arguments.has("quiet") && isatty(STDERR_FILENO) == 1};
   request.command == nullptr ? run_first_minute(session) : request.command->run(session);
 }
 
-void run_words(std::span<char* const> words) {
+void run_words(std::span<char* const> words, RankProcess* ranks) {
   StandardOutput output;
   Request request = read_request(words);
   if (request.arguments.has("version")) {
@@ -262,15 +282,9 @@ void run_words(std::span<char* const> words) {
     output.write(request.command == nullptr ? overview(kCommands) : help_of(*request.command));
   } else {
     read_environment(request.arguments, request.known);
-    run_command(request, output);
+    run_command(request, output, ranks);
   }
   output.flush();
-}
-
-int report(const char* message, int code) {
-  erase_progress();
-  print_line("headlight: " + text::printable(in_its_name(message)));
-  return code;
 }
 
 int exit_code(ErrorKind kind) {
@@ -278,6 +292,27 @@ int exit_code(ErrorKind kind) {
     if (entry.kind == kind) return entry.code;
   }
   return kFailed;
+}
+
+// The line that is told, if any, and the exit code.
+struct Ending {
+  std::string line;
+  int exit_code = kFailed;
+};
+
+Ending ending_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    return {in_its_name(error.what()), exit_code(error.kind())};
+  } catch (const ReaderGone&) {
+    // Mostly the terminal has gone, and the signal has come with it.
+    return {"", waiting_signal() == 0 ? kFailed : exit_code_of(waiting_signal())};
+  } catch (const std::bad_alloc&) {
+    return {"memory: there is not enough", kOutOfMemory};
+  } catch (const std::exception& error) {
+    return {in_its_name(Error(ErrorKind::failed, "internal error", "", error.what()).what())};
+  }
 }
 
 recipes::LoadedModel read_model(const Session& session, const std::string& name) {
@@ -298,22 +333,34 @@ recipes::LoadedModel load_model(const Session& session, std::string_view operand
   return loaded;
 }
 
+ranks::Group* group_of(const Session& session) {
+  return session.ranks == nullptr ? nullptr : &session.ranks->group();
+}
+
+std::string typed_again(std::string_view more) {
+  std::string command = program_name();
+  for (const std::string& word : started_with) command += " " + narrate::shell_quoted(word);
+  return command + (more.empty() ? "" : " ") + std::string(more);
+}
+
 int run_program(int argc, char** argv) {
   prepare_process();
-  try {
-    run_words(std::span(argv, static_cast<size_t>(argc)).subspan(argc > 0 ? 1 : 0));
-    return 0;
-  } catch (const Error& error) {
-    return report(error.what(), exit_code(error.kind()));
-  } catch (const ReaderGone&) {
-    // Mostly the terminal has gone, and the signal has come with it.
-    return waiting_signal() == 0 ? kFailed : 128 + waiting_signal();
-  } catch (const std::bad_alloc&) {
+  const auto words = std::span(argv, static_cast<size_t>(argc)).subspan(argc > 0 ? 1 : 0);
+  started_with.assign(words.begin(), words.end());
+  std::unique_ptr<RankProcess> ranks;
+  const auto end = [&ranks](const Ending& ending) {
+    if (ranks) ranks->fail(ending.line, ending.exit_code);
     erase_progress();
-    print_line("headlight: memory: there is not enough");
-    return kOutOfMemory;
-  } catch (const std::exception& error) {
-    return report(Error(ErrorKind::failed, "internal error", "", error.what()).what(), kFailed);
+    if (!ending.line.empty()) print_line("headlight: " + text::printable(ending.line));
+    return ending.exit_code;
+  };
+  try {
+    ranks = RankProcess::start(words);
+    run_words(words, ranks.get());
+    if (ranks) ranks->leave();
+    return 0;
+  } catch (...) {
+    return end(ending_of(std::current_exception()));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "apps/cli/program/arguments.h"
 #include "apps/cli/program/output.h"
+#include "apps/cli/program/rank_process.h"
 #include "headlight/base/base.h"
 
 namespace headlight::cli {
@@ -19,6 +20,7 @@ struct Session {
   int threads = 1;
   uint64_t seed = 0;
   bool json = false;
+  RankProcess* ranks = nullptr;  // where a launcher has started this process
   bool talkative = false;  // somebody reads standard error at a terminal and has not said --quiet
 };
 
@@ -39,6 +41,8 @@ struct Command {
   void (*run)(Session& session);
   Operand operand = {};
   Operand second_operand = {};  // after the first
+  // Whether ranks of a launcher share its work.
+  bool runs_on_ranks = false;
   // What the next word chooses among; then the command does nothing itself.
   std::span<const Command* const> parts = {};
 
@@ -52,9 +56,12 @@ extern const Command kBench;
 extern const Command kTokenize;
 extern const Command kForward;
 extern const Command kInfo;
+extern const Command kConvert;
 extern const Command kGenerate;
+extern const Command kChat;
 extern const Command kTranslate;
 extern const Command kEmbed;
+extern const Command kClassify;
 extern const Command kExplain;
 extern const Command kLesson;
 extern const Command kHeads;
@@ -85,6 +92,14 @@ std::string help_of(const Command& command);
 
 // The model that the command's operand names; `operand` is in small letters.
 recipes::LoadedModel load_model(const Session& session, std::string_view operand = "model");
+
+// The ranks that share the work; null: this process is alone.
+ranks::Group* group_of(const Session& session);
+// Of commands that run on several ranks.
+inline constexpr Option kRankTimeout = {
+    "rank-timeout", "SECONDS", "several ranks: without a sign of life one is gone (default: 60)"};
+// The words that the program was started with, as one types them, and more.
+std::string typed_again(std::string_view more);
 
 // Never throws; returns the exit code.
 int run_program(int argc, char** argv);

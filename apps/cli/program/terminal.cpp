@@ -58,7 +58,7 @@ std::string in_its_name(std::string_view message) {
 
 narrate::TextStyle style_of_output() {
   narrate::TextStyle style;
-  if (isatty(STDOUT_FILENO) != 1) return style;
+  if (!is_output_terminal()) return style;
   style.width = columns_of(STDOUT_FILENO);
   style.colors = !is_set("NO_COLOR") && !is_dumb_terminal();
   return style;
@@ -79,7 +79,7 @@ std::string document_format(const Arguments& arguments, std::span<const std::str
 }
 
 void check_page_has_file(const Arguments& arguments, const std::string& file) {
-  if (arguments.has("out") || isatty(STDOUT_FILENO) != 1) return;
+  if (arguments.has("out") || !is_output_terminal()) return;
   throw base::Error(base::ErrorKind::usage, "--out", "",
                     "is missing: a page is for a browser, not for a terminal: --out " +
                         narrate::shell_quoted(file));
@@ -87,7 +87,7 @@ void check_page_has_file(const Arguments& arguments, const std::string& file) {
 
 int64_t columns_of_table() {
   constexpr int64_t kAnyWidth = 1 << 20;
-  return isatty(STDOUT_FILENO) == 1 ? columns_of(STDOUT_FILENO) : kAnyWidth;
+  return is_output_terminal() ? columns_of(STDOUT_FILENO) : kAnyWidth;
 }
 
 std::string chosen_language(const Arguments& arguments) {

@@ -164,7 +164,8 @@ ModelEntry model_entry(const ServedModel& served, int64_t created) {
                    .context_length = model.context_length()};
   if (can.continues_prompt || can.translates) {
     entry.endpoints = {"/v1/completions", "/v1/chat/completions"};
-    entry.chat_template = kPlainTemplate;
+    const bool has_own = served.chat_template || served.template_problem;
+    entry.chat_template = has_own && !can.translates ? kOwnTemplate : kPlainTemplate;
   }
   if (can.embeds) entry.endpoints.emplace_back("/v1/embeddings");
   return entry;

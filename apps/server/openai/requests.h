@@ -65,6 +65,7 @@ EmbeddingRequest parse_embedding_request(std::string_view body);
 // messages, each on its own line, without a word about who said what. Such a model has not been
 // trained on conversations, and a single message is continued as /v1/completions would.
 inline constexpr std::string_view kPlainTemplate = "plain";
+inline constexpr std::string_view kOwnTemplate = "model";  // the one that comes with the model
 std::string plain_text(const std::vector<ChatMessage>& messages);
 
 }  // namespace headlight::server::openai

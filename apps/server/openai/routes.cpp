@@ -2,6 +2,7 @@
 #include <chrono>
 #include <random>
 
+#include "apps/server/openai/body_fields.h"
 #include "apps/server/openai/embedding_reply.h"
 #include "apps/server/openai/generation_reply.h"
 #include "apps/server/openai/model_room.h"
@@ -131,8 +132,7 @@ void answer_completion(ModelRooms& rooms, const Request& request,
 }
 
 // A model that translates is asked with one message at a time.
-std::string conversation_text(const ModelRoom& room, const std::vector<ChatMessage>& messages) {
-  if (!room.translates()) return plain_text(messages);
+const std::string& translated_text(const std::vector<ChatMessage>& messages) {
   for (size_t i = 0; i < messages.size(); ++i) {
     const std::string& role = messages[i].role;
     const bool is_last = i + 1 == messages.size();
@@ -146,13 +146,35 @@ std::string conversation_text(const ModelRoom& room, const std::vector<ChatMessa
   return messages.back().content;
 }
 
+// The ids that the model's own template gives. Templates know a developer's message as a system's.
+Ids templated_ids(const ServedModel& served, const std::vector<ChatMessage>& messages) {
+  std::vector<io::Json> list;
+  for (const ChatMessage& message : messages) {
+    list.emplace_back(
+        text::chat_message(message.role == "developer" ? "system" : message.role, message.content));
+  }
+  try {
+    return recipes::conversation_ids(*served.chat_template, *served.tokenizer, list);
+  } catch (const base::Error& error) {
+    refuse_value("messages", error.what(), "invalid_value");
+  }
+}
+
+Input conversation_input(const ModelRoom& room, const std::vector<ChatMessage>& messages) {
+  const ServedModel& served = *room.served();
+  if (room.translates()) return translated_text(messages);
+  if (served.template_problem) std::rethrow_exception(served.template_problem);
+  if (served.chat_template) return templated_ids(served, messages);
+  return plain_text(messages);
+}
+
 void answer_chat(ModelRooms& rooms, const Request& request, const std::shared_ptr<Reply>& reply) {
   const ChatRequest asked = parse_chat_request(request.body);
   const std::shared_ptr<ModelRoom> room = rooms.open(asked.model);
   room->check_writes();
   std::vector<AskedPrompt> prompts;
   prompts.push_back(
-      {.prompt = room->prompt_of("messages", conversation_text(*room, asked.messages))});
+      {.prompt = room->prompt_of("messages", conversation_input(*room, asked.messages))});
   submit_generation(room, asked, {.head = head_of(AnswerForm::chat, asked), .param = "messages"},
                     std::move(prompts), reply);
 }

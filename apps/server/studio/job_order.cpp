@@ -64,7 +64,7 @@ class JobReader {
 
   ExamplesRequest examples() {
     ExamplesRequest request;
-    request.task = body_.choice("task", recipes::kExampleTasks).value_or("");
+    request.task = body_.choice("task", recipes::kTasks).value_or("");
     order_.data_text = body_.text("data_text", kDataText).value_or("");
     order_.ids_text = body_.text("ids_text", kDataText).value_or("");
     order_.targets_text = body_.text("targets_text", kDataText).value_or("");

@@ -15,6 +15,7 @@ Json can_json(const models::Model& model) {
                       {"translates", can.translates},
                       {"fills_masks", can.fills_masks},
                       {"embeds", can.embeds},
+                      {"classifies", can.classifies},
                       {"predicts", model.has_logits()}};
 }
 
@@ -85,6 +86,7 @@ Json worked_model_json() {
                                            {"translates", true},
                                            {"fills_masks", false},
                                            {"embeds", false},
+                                           {"classifies", false},
                                            {"predicts", true}}}};
 }
 

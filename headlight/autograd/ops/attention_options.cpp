@@ -181,7 +181,9 @@ void set_attention_options(Context& context, std::string_view operation, Attenti
   inputs.gates = gates.data();
   if (inputs.gates.defined()) check_gates(operation, inputs.gates, s);
   if (context.training && options.dropout > 0) {
-    inputs.dropout = {.probability = options.dropout, .key = context.random_key(options.place)};
+    inputs.dropout = {.probability = options.dropout,
+                      .key = context.random_key(options.place),
+                      .first_sequence = context.random.first_sequence};
   }
 }
 

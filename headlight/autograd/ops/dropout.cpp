@@ -28,7 +28,11 @@ Value dropout(Context& context, const Value& x, float probability, std::string_v
   check_probability("dropout", probability);
   check_rows("dropout", "input", x.data());
   if (!context.training || probability == 0) return x;
-  const kernels::DropoutDraw draw{.probability = probability, .key = context.random_key(place)};
+  const int64_t sequence_rows =
+      x.rank() < 3 || x.size(0) == 0 ? 1 : x.data().matrix().rows / x.size(0);
+  const kernels::DropoutDraw draw{.probability = probability,
+                                  .key = context.random_key(place),
+                                  .first_row = context.random.first_sequence * sequence_rows};
   Tensor y = Tensor::uninitialized(context.arena, tensor::DType::f32, x.shape());
   kernels::dropout(context.execution(), draw, x.data().matrix(), y.mutable_matrix(), false);
   Value result = Value::leaf(y);

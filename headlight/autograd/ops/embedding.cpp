@@ -42,20 +42,31 @@ void check_ids(const Tensor& ids, int64_t rows) {
   }
 }
 
-// scale * table[ids], without a word to the observer.
-Value looked_up(Context& context, const Tensor& ids, const Value& table, float scale) {
-  check_rows("embedding", "table", table.data());
+// ids one after the other, each within a table of this shape.
+Tensor checked_ids(const Tensor& ids, const tensor::Shape& table) {
   if (table.rank() != 2) {
-    refuse("embedding", "table", "shape is " + table.shape().text() + ", rank 2 is needed");
+    refuse("embedding", "table", "shape is " + table.text() + ", rank 2 is needed");
   }
-  const Tensor adjacent_ids = checked_integers("embedding", "ids", ids);
-  check_ids(adjacent_ids, table.size(0));
+  Tensor adjacent_ids = checked_integers("embedding", "ids", ids);
+  check_ids(adjacent_ids, table[0]);
   if (ids.rank() == tensor::Shape::kMaxRank) {
     refuse("embedding", "ids", "shape " + ids.shape().text() + " leaves no axis for the rows");
   }
+  return adjacent_ids;
+}
+
+// Room for a row of each id.
+Tensor rows_of_ids(Context& context, const Tensor& ids, int64_t width) {
   std::vector<int64_t> sizes(ids.shape().sizes().begin(), ids.shape().sizes().end());
-  sizes.push_back(table.size(1));
-  Tensor y = Tensor::uninitialized(context.arena, tensor::DType::f32, tensor::Shape(sizes));
+  sizes.push_back(width);
+  return Tensor::uninitialized(context.arena, tensor::DType::f32, tensor::Shape(sizes));
+}
+
+// scale * table[ids], without a word to the observer.
+Value looked_up(Context& context, const Tensor& ids, const Value& table, float scale) {
+  check_rows("embedding", "table", table.data());
+  const Tensor adjacent_ids = checked_ids(ids, table.shape());
+  Tensor y = rows_of_ids(context, ids, table.size(1));
   kernels::embedding_forward(context.execution(), table.data().matrix(),
                              adjacent_ids.data<int64_t>(), y.mutable_matrix());
   if (scale != 1) kernels::scale(context.execution(), scale, y.matrix(), y.mutable_matrix());
@@ -99,6 +110,16 @@ Value embedding(Context& context, const Tensor& ids, const Value& table, float s
                   .attributes = {{"scale", static_cast<double>(scale)}}};
   });
   return rows;
+}
+
+Value copied_embedding(Context& context, const Tensor& ids, const tensor::Shape& table,
+                       const CopyRows& copy_rows, float scale) {
+  const Tensor adjacent_ids = checked_ids(ids, table);
+  Tensor y = rows_of_ids(context, ids, table[1]);
+  copy_rows({adjacent_ids.data<int64_t>(), static_cast<size_t>(ids.elements())},
+            y.mutable_data<float>());
+  if (scale != 1) kernels::scale(context.execution(), scale, y.matrix(), y.mutable_matrix());
+  return Value::leaf(y);
 }
 
 Value position_rows(Context& context, const Tensor& positions, const Value& table,

@@ -1,7 +1,9 @@
 // embedding: rows of a table by id; position_rows: rows of a table by position.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
 
 #include "headlight/autograd/context.h"
 #include "headlight/autograd/value.h"
@@ -11,6 +13,12 @@ namespace headlight::autograd {
 // ids is i64 of any shape, each within 0 and the table's rows; table is (rows, C); the result is
 // scale times these rows, (ids..., C).
 Value embedding(Context& context, const tensor::Tensor& ids, const Value& table, float scale = 1);
+
+// The same of a table that is kept in another form, for inference: nothing is recorded, observed or
+// reported. `table` is its shape; `copy_rows` writes the rows of these ids one after the other.
+using CopyRows = std::function<void(std::span<const int64_t> ids, float* to)>;
+Value copied_embedding(Context& context, const tensor::Tensor& ids, const tensor::Shape& table,
+                       const CopyRows& copy_rows, float scale = 1);
 
 struct PositionRowsOptions {
   int64_t start = 0;  // the number of the first position: row 0 of sinusoids, row `start` of others

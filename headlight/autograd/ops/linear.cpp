@@ -110,6 +110,25 @@ tensor::ConstMatrixView forward_operand(const Tensor& weight, WeightLayout layou
   return layout == WeightLayout::in_out ? matrix : matrix.transposed();
 }
 
+Value packed_linear(Context& context, const Value& x, const kernels::PackedMatrix& weight,
+                    const Value& bias, Activation activation) {
+  check_rows("linear", "input", x.data());
+  if (x.size(-1) != weight.rows()) {
+    refuse("linear", "packed",
+           "takes " + std::to_string(weight.rows()) + " inputs, input rows have " +
+               std::to_string(x.size(-1)));
+  }
+  if (bias.defined()) {
+    check_vector("linear", "bias", bias.data(), weight.cols(),
+                 "the weight has " + std::to_string(weight.cols()) + " outputs");
+  }
+  Tensor y = Tensor::uninitialized(context.arena, DType::f32, x.shape().with(-1, weight.cols()));
+  const kernels::Epilogue epilogue{.bias = bias.defined() ? bias.data().data<float>() : nullptr,
+                                   .activation = activation};
+  kernels::matmul(context.execution(), x.data().matrix(), weight, y.mutable_matrix(), epilogue);
+  return Value::leaf(y);
+}
+
 Value linear(Context& context, const Value& x, const Value& weight, const Value& bias,
              const LinearOptions& options) {
   check_linear(x, weight, bias, options);

@@ -28,6 +28,11 @@ struct LinearOptions {
 Value linear(Context& context, const Value& x, const Value& weight, const Value& bias,
              const LinearOptions& options = {});
 
+// The same with no weight but the packed one, for inference: nothing is recorded, observed or
+// reported.
+Value packed_linear(Context& context, const Value& x, const kernels::PackedMatrix& weight,
+                    const Value& bias, kernels::Activation activation);
+
 // The weight as the product of `linear` reads it: (inputs x outputs).
 tensor::ConstMatrixView forward_operand(const tensor::Tensor& weight, WeightLayout layout);
 

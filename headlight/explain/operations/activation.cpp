@@ -27,9 +27,8 @@ Expression function_of(const Expression& x) {
   const Expression gelu = x / 2.0 * (1.0 + call("erf", {x / std::numbers::sqrt2}));
   const Expression silu = x / (1.0 + call("exp", {0.0 - x}));
   const auto is = [](const char* name) { return attribute_is("function", name); };
-  return when(
-      is("relu"), relu,
-      when(is("gelu"), gelu, when(is("gelu_new"), tanh_gelu(x), when(is("silu"), silu, x))));
+  const Expression others = when(is("silu"), silu, when(is("tanh"), call("tanh", {x}), x));
+  return when(is("relu"), relu, when(is("gelu"), gelu, when(is("gelu_new"), tanh_gelu(x), others)));
 }
 
 }  // namespace
@@ -52,7 +51,7 @@ Tensor activation_gradient(const GradientFlow& flow) {
 
 void add_activation(OperationTable& table) {
   table.add({.name = "activation",
-             .does = "input; `function` relu|gelu|gelu_new|silu",
+             .does = "input; `function` relu|gelu|gelu_new|silu|tanh",
              .rule = {.terms = {{.key = "value", .factors = {{"input", {same_index()}}}}},
                       .combinations = {activation_combination()}},
              .gradient_text = "activation",

@@ -84,8 +84,43 @@ void put_sum(TraceBuilder& builder, const RecordedStep& step, const std::string&
 
 namespace {
 
+// One row, (1, C) where it comes from, that is added to every row.
+bool adds_row(const TraceBuilder& builder, const RecordedStep& step) {
+  const Recording::Input* right = step.input("right");
+  return right != nullptr && right->value.rank() == 1 &&
+         builder.tensor(step.output("output")).rank() > 1;
+}
+
 void put_add(TraceBuilder& builder, const RecordedStep& step, const std::string& name) {
-  put_sum(builder, step, name, step.output("output"));
+  const int64_t value = step.output("output");
+  if (!adds_row(builder, step)) return put_sum(builder, step, name, value);
+  const Tensor& numbers = builder.tensor(value);
+  const std::string left = builder.name_of(*step.input("left"), name);
+  builder.put({.name = name,
+               .operation = "add_row",
+               .operands = {{"left", left}, {"right", builder.name_of(*step.input("right"), name)}},
+               .axes = builder.axes_of(left, name, numbers.rank()),
+               .formula = "prediction.constant"},
+              numbers, value);
+}
+
+// The row's own is what all rows give together.
+Tensor row_gradient(const GradientFlow& flow) {
+  if (flow.role == "left") return flow.gradient;
+  Tensor result = Tensor::zeros(tensor::DType::f32, flow.operand.shape);
+  const int64_t width = result.elements();
+  for (int64_t i = 0; i < flow.gradient.elements(); ++i) {
+    result.mutable_data<float>()[i % width] += flow.gradient.data<float>()[i];
+  }
+  return result;
+}
+
+std::vector<CellUse> added_row_uses(const Trace& /*trace*/, const TracedTensor& made,
+                                    std::string_view role, const std::vector<int64_t>& cell) {
+  std::vector<CellUse> uses;
+  if (role != "right") return uses;
+  for (int64_t t = 0; t < made.shape[1]; ++t) uses.push_back({.result = {0, t, cell.back()}});
+  return uses;
 }
 
 Tensor sum_gradient(const GradientFlow& flow) {
@@ -117,9 +152,18 @@ void add_add(OperationTable& table) {
              .gradient_text = "residual",
              .gradient = sum_gradient,
              .moved = sum_moved});
+  table.add({.name = "add_row",
+             .does = "left, right (1, C): right added to every row of left",
+             .rule = {.terms = {{.key = "value", .factors = {{"left", {same_index()}}}},
+                                {.key = "value", .factors = {{"right", {0.0, at(-1)}}}}},
+                      .combinations = {{.key = "sum"}}},
+             .gradient_text = "residual",
+             .gradient = row_gradient,
+             .uses = added_row_uses});
   table.practices["add"] = {};
   table.add(Expansion{.operation = "add", .put = put_add});
-  table.formulas.insert({"embedding.sum", "residual.add", "residual.add.pre"});
+  table.formulas.insert(
+      {"embedding.sum", "residual.add", "residual.add.pre", "prediction.constant"});
 }
 
 }  // namespace headlight::explain

@@ -11,7 +11,7 @@ using tensor::Tensor;
 
 // In places that have one, the formula is the place's.
 std::string formula_of(const std::string& name, bool bias) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kPlaces = {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kPlaces = {
       {{".projected", "attention.projected"},
        {".projected_query", "attention.project"},
        {".projected_key", "attention.project"},
@@ -23,6 +23,8 @@ std::string formula_of(const std::string& name, bool bias) {
        {".ffn.gate", "ffn.gate"},
        {".ffn.up", "ffn.up"},
        {"prediction.hidden", "prediction.hidden"},
+       {"classifier.hidden", "classifier.hidden"},
+       {"classifier.logits", "classifier.logits"},
        {"logits", "prediction.logits"}}};
   for (const auto& [ending, formula] : kPlaces) {
     if (name.ends_with(ending)) return std::string(formula) + (bias ? ".bias" : "");
@@ -50,7 +52,9 @@ TracedTensor product_tensor(TraceBuilder& builder, const RecordedStep& step,
     tensor.operands.push_back({"bias", builder.name_of(*bias, name)});
     tensor.set_attribute("bias_begin", part_begin + begin_along(bias->source, 0));
   }
-  tensor.axes.back() = name == "logits" ? Axis::vocabulary : Axis::column;
+  tensor.axes.back() = name.ends_with("classifier.logits") ? Axis::label
+                       : name.ends_with("logits")          ? Axis::vocabulary
+                                                           : Axis::column;
   // The output of attention stands beside the merged heads that it is made of.
   tensor.row = row_of(name);
   return tensor;
@@ -86,7 +90,7 @@ void put_linear(TraceBuilder& builder, const RecordedStep& step, const std::stri
   const std::string before = step.report.place.empty() ? name + ".hidden" : step.report.place;
   builder.put(product_tensor(builder, step, before, 0, numbers.size(-1)), builder.tensor(hidden),
               hidden);
-  const bool predicts = name.starts_with("prediction.");
+  const bool predicts = name.starts_with("prediction.") || name.starts_with("classifier.");
   builder.put({.name = name.empty() ? before + ".activated" : name,
                .operation = "activation",
                .operands = {{"input", builder.full_name(before)}},
@@ -205,7 +209,7 @@ void add_linear(OperationTable& table) {
   for (const char* formula :
        {"linear", "attention.projected", "attention.project", "attention.output",
         "attention.output.no_heads", "ffn.hidden", "ffn.output", "ffn.gate", "ffn.up",
-        "prediction.hidden", "prediction.logits"}) {
+        "prediction.hidden", "prediction.logits", "classifier.hidden", "classifier.logits"}) {
     table.formulas.insert(formula);
     table.formulas.insert(std::string(formula) + ".bias");
   }

@@ -38,7 +38,10 @@ void build_one_layer(VariantBuilder& builder) {
 }
 
 std::string prediction_place(const Trace& trace, const TracedTensor& tensor) {
-  return tensor.name == "logits" && trace.find("probabilities") != nullptr ? "logits" : "";
+  return tensor.name == "logits" && tensor.operation == "linear" &&
+                 trace.find("probabilities") != nullptr
+             ? "logits"
+             : "";
 }
 
 // All rows side by side, times the output layer's weight for each.

@@ -1,4 +1,5 @@
-// take_heads: the columns of the heads that pruning has left.
+// take_heads: the columns of the heads that pruning has left, or of a projection's pieces that lie
+// in turns.
 #include "headlight/explain/operations/operations.h"
 
 namespace headlight::explain {
@@ -16,9 +17,10 @@ int64_t taken_column(const Trace& trace, const TracedTensor& made, int64_t whole
 void put_take_heads(TraceBuilder& builder, const RecordedStep& step, const std::string& name) {
   const int64_t result = step.output("output");
   const std::string input = builder.name_of(*step.input("input"), name);
+  const bool in_turns = input.ends_with(".projected");
   builder.put({.name = name + ".taken",
                .axes = {Axis::column},
-               .formula = "attention.taken",
+               .formula = in_turns ? "attention.turns" : "attention.taken",
                .row = kProjectionRow},
               step.input("taken")->value.data());
   builder.put({.name = name,
@@ -26,7 +28,7 @@ void put_take_heads(TraceBuilder& builder, const RecordedStep& step, const std::
                .operands = {{"input", input}, {"taken", builder.full_name(name + ".taken")}},
                .attributes = {{"heads", static_cast<int64_t>(step.number("heads"))}},
                .axes = builder.axes_of(input, name, builder.tensor(result).rank()),
-               .formula = "attention.take_heads",
+               .formula = in_turns ? "attention.take_turns" : "attention.take_heads",
                .row = kProjectionRow},
               builder.tensor(result), result);
 }
@@ -79,7 +81,8 @@ void add_take_heads(OperationTable& table) {
        .gradient = take_heads_gradient,
        .uses = take_heads_uses});
   table.add(Expansion{.operation = "take_heads", .put = put_take_heads});
-  table.formulas.insert({"attention.take_heads", "attention.taken"});
+  table.formulas.insert(
+      {"attention.take_heads", "attention.taken", "attention.take_turns", "attention.turns"});
 }
 
 }  // namespace headlight::explain

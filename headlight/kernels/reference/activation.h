@@ -27,6 +27,8 @@ T activate(Activation activation, T x) {
       return x * (1 + gelu_tanh_inner(x)) / 2;
     case Activation::silu:
       return x / (1 + std::exp(-x));
+    case Activation::tanh:
+      return std::tanh(x);
   }
   return x;
 }
@@ -52,6 +54,8 @@ T activation_slope(Activation activation, T x) {
       const T s = 1 / (1 + std::exp(-x));
       return s + x * s * (1 - s);
     }
+    case Activation::tanh:
+      return 1 - std::tanh(x) * std::tanh(x);
   }
   return 1;
 }

@@ -65,6 +65,7 @@ template <class D, class V = hn::Vec<D>>
 HWY_INLINE V activate(D d, Activation activation, V x) {
   namespace detail = activation_detail;
   if (activation == Activation::none) return x;
+  if (activation == Activation::tanh) return tanh(d, x);
   const V positive = detail::relu(d, x);
   if (activation == Activation::relu) return positive;
   if (activation == Activation::silu) {
@@ -82,6 +83,7 @@ HWY_INLINE V activate(D d, Activation activation, V x) {
 // that f' = g + x * density. The density is
 //   of the tanh form:  2 u' * (1 - g) * g = 2 u' * e / (1 + e)^2
 //   of SiLU:           e / (1 + e)^2
+// Of tanh f' = 1 - tanh^2 = 4 t (1 - t) with the tail t = e / (1 + e) of e = exp(-2|x|).
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V activation_slope(D d, Activation activation, V x) {
   namespace detail = activation_detail;
@@ -89,6 +91,12 @@ HWY_INLINE V activation_slope(D d, Activation activation, V x) {
   if (activation == Activation::none) return one;
   if (activation == Activation::relu) {
     return hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), one);
+  }
+  if (activation == Activation::tanh) {
+    const V e = exp_softmax(d, hn::Mul(detail::bounded_for_silu(d, x), hn::Set(d, -2.0f)));
+    const V tail = hn::Div(e, hn::Add(e, one));
+    const V four_tails = hn::Mul(hn::Set(d, 4.0f), tail);
+    return hn::NegMulAdd(four_tails, tail, four_tails);
   }
   if (activation == Activation::silu) {
     const V a = detail::bounded_for_silu(d, x);
@@ -128,6 +136,8 @@ HWY_INLINE void with_activation(Activation activation, const F& f) {
       return f(std::integral_constant<Activation, Activation::gelu_tanh>());
     case Activation::silu:
       return f(std::integral_constant<Activation, Activation::silu>());
+    case Activation::tanh:
+      return f(std::integral_constant<Activation, Activation::tanh>());
   }
 }
 

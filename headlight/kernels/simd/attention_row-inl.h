@@ -115,7 +115,7 @@ inline void finish_row(const AttentionProblem& problem, const AttentionOutputs& 
 // The dropout factors of a row's columns: factors[c] is 0 or 1 / (1 - probability).
 HWY_INLINE void weight_drops(const AttentionProblem& problem, const StripRow& row, float* factors) {
   const AttentionDropout& dropout = problem.dropout;
-  const int64_t sequence = dropout.sequences ? dropout.sequences[row.b] : row.b;
+  const int64_t sequence = dropout.first_sequence + row.b;
   dropout_factors(dropout.key, static_cast<uint32_t>(row.i), static_cast<uint32_t>(row.h),
                   static_cast<uint32_t>(sequence), row.first_key + row.begin, row.end - row.begin,
                   dropout.probability, factors + row.begin);

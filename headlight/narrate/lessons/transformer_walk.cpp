@@ -164,7 +164,7 @@ void add_pictures(const TransformerLesson& lesson, ShownStep& shown) {
                    {"weight", lesson.catalogue().number(row[brightest], 4)}}));
   shown.paragraphs.push_back(lesson.text("lesson.transformer.attention.heads"));
   shown.numbers.push_back({"brightest_weight", row[brightest]});
-  shown.slips.push_back("llama");
+  shown.slips.push_back("llama_encodes");
 }
 
 // One linear layer in the feed-forward, beside the paper's two.

@@ -6,7 +6,7 @@ export interface ModelInfo {
   source: "worked" | "embedded" | "folder" | "job";
   type: string;
   purpose: string | null;
-  can?: Record<"continues_prompt" | "translates" | "fills_masks" | "embeds" | "predicts", boolean>;
+  can?: Record<"continues_prompt" | "translates" | "fills_masks" | "embeds" | "classifies" | "predicts", boolean>;
   example?: string | null;
   error?: string;  // its files can no longer be read
   parameters?: number;

@@ -1,7 +1,10 @@
-// Opening one safetensors file, or the shards that an index names.
+// Opening one file of tensors, or the shards that an index names: safetensors, or checkpoints of
+// PyTorch.
 #include <algorithm>
 #include <set>
 
+#include "headlight/io/checkpoint.h"
+#include "headlight/io/gguf.h"
 #include "headlight/io/json_events.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/io/safetensors_header.h"
@@ -14,17 +17,28 @@ using base::Error;
 using base::ErrorKind;
 
 constexpr std::string_view kMapName = "weight_map";
-constexpr std::string_view kShardEnding = ".safetensors";
+constexpr std::string_view kIndexEnding = ".index.json";
 
 using Index = std::map<std::string, std::string>;  // from tensors to shards
 
+// What an index is of, by its name: "model.safetensors.index.json", "pytorch_model.bin.index.json".
+bool is_of_checkpoints(std::string_view path) {
+  return is_checkpoint_path(path.substr(0, path.size() - kIndexEnding.size()));
+}
+std::string_view index_kind(std::string_view path) {
+  return is_of_checkpoints(path) ? "checkpoint index" : "safetensors index";
+}
+std::string_view shard_ending(std::string_view path) {
+  return is_of_checkpoints(path) ? ".bin" : ".safetensors";
+}
+
 [[noreturn]] void refuse_index(const std::string& path, const std::string& why) {
-  throw Error(ErrorKind::bad_input, "safetensors index", path, why);
+  throw Error(ErrorKind::bad_input, index_kind(path), path, why);
 }
 
 // A name with a path in it could reach any file of the machine.
-bool is_plain(std::string_view name) {
-  return name.size() > kShardEnding.size() && name.ends_with(kShardEnding) &&
+bool is_plain(std::string_view name, std::string_view ending) {
+  return name.size() > ending.size() && name.ends_with(ending) &&
          name.find_first_of(std::string_view("/\\\0", 3)) == std::string_view::npos;
 }
 
@@ -40,9 +54,10 @@ class IndexEvents : public JsonEvents {
   void text(std::string& value) override {
     if (!is_in_map()) return pass();
     if (index_.size() == kMaxSafetensorsEntries) refuse_index(path_, "more than 1000000 tensors");
-    if (!is_plain(value)) {
+    const std::string ending(shard_ending(path_));
+    if (!is_plain(value, ending)) {
       refuse_index(path_, "the shard " + in_quotes(value) +
-                              " is no plain file name that ends with .safetensors");
+                              " is no plain file name that ends with " + ending);
     }
     index_.emplace(std::move(key_), std::move(value));
   }
@@ -87,7 +102,7 @@ class IndexEvents : public JsonEvents {
 Index read_index(base::FileSystem& files, const std::string& path) {
   const std::string text = base::read_all(*base::open_input(files, path), kMaxSafetensorsHeader);
   IndexEvents events(path);
-  parse_json_events(text, "safetensors index", path, events);
+  parse_json_events(text, index_kind(path), path, events);
   return events.take();
 }
 
@@ -109,16 +124,16 @@ void check_presence(base::FileSystem& files, const std::string& path, const std:
 
 // Each tensor of the index is in its shard, and the shards hold no others.
 void check_agreement(const std::string& path, const std::string& folder, const Index& index,
-                     const Safetensors& tensors) {
+                     const StoredTensors& tensors) {
   for (const auto& [name, shard] : index) {
-    const Safetensors::Entry* entry = tensors.find(name);
+    const StoredTensors::Entry* entry = tensors.find(name);
     if (!entry) refuse_index(path, "tensor " + in_quotes(name) + " is in none of the shards");
     if (tensors.path_of(*entry) != folder + shard) {
       refuse_index(path, "tensor " + in_quotes(name) + " is not in " + shard + " but in " +
                              tensors.path_of(*entry));
     }
   }
-  for (const Safetensors::Entry& entry : tensors.entries()) {
+  for (const StoredTensors::Entry& entry : tensors.entries()) {
     if (!index.contains(entry.name)) {
       refuse_index(path, "tensor " + in_quotes(entry.name) + " of " + tensors.path_of(entry) +
                              " is not in the index");
@@ -126,20 +141,38 @@ void check_agreement(const std::string& path, const std::string& folder, const I
   }
 }
 
-}  // namespace
-
-Safetensors open_safetensors(base::FileSystem& files, const std::string& path) {
-  if (!path.ends_with(".index.json")) return Safetensors(base::open_input(files, path));
+// The shards of an index, each opened by `open`, as one.
+template <class Tensors, class Open>
+Tensors open_shards(base::FileSystem& files, const std::string& path, const Open& open) {
   const Index index = read_index(files, path);
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   const std::set<std::string> shards = shards_of(index);
   check_presence(files, path, folder, shards);
-  std::vector<Safetensors> parts;
-  for (const std::string& shard : shards)
-    parts.emplace_back(base::open_input(files, folder + shard));
-  Safetensors tensors(std::move(parts));
+  std::vector<Tensors> parts;
+  for (const std::string& shard : shards) {
+    parts.push_back(open(base::open_input(files, folder + shard)));
+  }
+  Tensors tensors(std::move(parts));
   check_agreement(path, folder, index, tensors);
   return tensors;
+}
+
+}  // namespace
+
+Safetensors open_safetensors(base::FileSystem& files, const std::string& path) {
+  if (!path.ends_with(kIndexEnding)) return Safetensors(base::open_input(files, path));
+  return open_shards<Safetensors>(files, path, [](std::shared_ptr<const base::Input> input) {
+    return Safetensors(std::move(input));
+  });
+}
+
+StoredTensors open_tensors(base::FileSystem& files, const std::string& path) {
+  if (is_gguf_path(path)) return open_gguf(files, path);
+  if (is_checkpoint_path(path)) return open_checkpoint(base::open_input(files, path));
+  if (path.ends_with(kIndexEnding) && is_of_checkpoints(path)) {
+    return open_shards<StoredTensors>(files, path, open_checkpoint);
+  }
+  return open_safetensors(files, path);
 }
 
 }  // namespace headlight::io

@@ -1,0 +1,151 @@
+// Connecting, keeping quiet, and ending together.
+#include "apps/cli/program/rank_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "apps/cli/program/progress.h"
+#include "apps/cli/program/terminal.h"
+#include "headlight/kernels/kernels.h"
+#include "headlight/text/text.h"
+#include "headlight/train/train.h"
+
+namespace headlight::cli {
+namespace {
+
+using base::Error;
+using base::ErrorKind;
+
+// A launcher that has lost two ranks kills the others: nobody goes before it is told.
+constexpr std::chrono::milliseconds kTimeToTell{300};
+// Who tells that a rank has gone stays for a while: others who look late must find it alive, or
+// they would tell too.
+constexpr std::chrono::milliseconds kTimeToBeSeen{1500};
+
+void tell(int file, const std::string& line) {
+  std::string rest = "headlight: " + text::printable(line) + "\n";
+  while (!rest.empty()) {
+    const ssize_t written = write(file, rest.data(), rest.size());
+    if (written <= 0) return;
+    rest.erase(0, static_cast<size_t>(written));
+  }
+}
+
+// Who cannot be told notices by itself.
+void send_notices(ranks::Link& link) {
+  constexpr std::chrono::milliseconds kTimeToSend{200}, kTurn{1};
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    while (!link.are_notices_sent() && std::chrono::steady_clock::now() - begin < kTimeToSend)
+      std::this_thread::sleep_for(kTurn);
+  } catch (const Error&) {
+    return;
+  }
+}
+
+// What is not a number is told of later, by all together.
+std::chrono::duration<double> typed_timeout(std::span<char* const> words) {
+  constexpr double kDefault = 60;
+  const std::string name = "--rank-timeout";
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string word = words[i];
+    std::string value;
+    if (word == name && i + 1 < words.size()) value = words[i + 1];
+    if (word.starts_with(name + "=")) value = word.substr(name.size() + 1);
+    const double seconds = std::strtod(value.c_str(), nullptr);
+    if (seconds >= 1 && seconds < kDefault * 24 * 60) return std::chrono::duration<double>(seconds);
+  }
+  return std::chrono::duration<double>(kDefault);
+}
+
+}  // namespace
+
+std::unique_ptr<RankProcess> RankProcess::start(std::span<char* const> words) {
+  const auto launch = ranks::launch_of_this_process();
+  if (!launch) return nullptr;
+  std::unique_ptr<RankProcess> process(new RankProcess);
+  std::unique_ptr<ranks::Link> link = ranks::load_mpi();
+  take_signal_of_launchers();
+  process->signals_wait_.emplace();
+  RankProcess* self = process.get();
+  const auto on_fault = [self](const ranks::Fault& fault, ranks::Link& link) {
+    erase_progress();
+    // At once: a launcher that has lost a rank does not wait long.
+    if (fault.is_told_here && !fault.text.empty()) tell(self->errors_, fault.text);
+    send_notices(link);
+    if (!fault.is_told_here) std::this_thread::sleep_for(kTimeToTell);
+    if (fault.is_told_here && !fault.have_all_answered) std::this_thread::sleep_for(kTimeToBeSeen);
+    end_at_once(fault.exit_code);
+  };
+  // A signal that comes while things are saved only asks whether all are still there; SIGTERM does,
+  // since launchers send it to the ranks that are left.
+  const auto end_wish = [self]() -> std::optional<ranks::EndWish> {
+    const int signal = waiting_signal();
+    if (signal == 0 || (self->is_saving_ && signal != SIGTERM)) return std::nullopt;
+    return ranks::EndWish{.ends = !self->is_saving_, .exit_code = exit_code_of(signal)};
+  };
+  process->messenger_ = std::make_unique<ranks::Messenger>(
+      std::move(link),
+      ranks::MessengerOptions{
+          .on_fault = on_fault, .end_wish = end_wish, .timeout = typed_timeout(words)});
+  if (process->messenger_->count() != launch->count) {
+    throw Error(ErrorKind::failed, "MPI", std::to_string(process->messenger_->count()) + " ranks",
+                "the launcher has started " + std::to_string(launch->count) +
+                    ": it belongs to another MPI than the program was built with");
+  }
+  process->silence();
+  try {
+    process->group_ = std::make_unique<ranks::Group>(*process->messenger_);
+    process->messenger_->set_hosts(process->group_->gather(process->messenger_->host()));
+    process->messenger_->set_processes(process->group_->gather(ranks::own_process()));
+  } catch (const Error& error) {
+    process->fail(error.what(), error.kind() == ErrorKind::usage ? 2 : 1);
+  }
+  return process;
+}
+
+void RankProcess::silence() {
+  if (messenger_->rank() == 0) return;
+  errors_ = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (errors_ < 0 || nowhere < 0) return;
+  dup2(nowhere, STDOUT_FILENO);
+  dup2(nowhere, STDERR_FILENO);
+  close(nowhere);
+}
+
+void RankProcess::check_same_program(base::FileSystem& files) {
+  const std::string sum = train::file_sum(files, "/proc/self/exe");
+  ranks::check_same(*group_,
+                    {{.name = "the program",
+                      .value = "headlight " HEADLIGHT_VERSION " (" + sum + ")",
+                      .advice = "every machine needs the same build"},
+                     {.name = "the instruction set",
+                      .value = kernels::simd_target(),
+                      .advice = "HEADLIGHT_SIMD limits it on all of them, e.g. to avx2"}},
+                    ErrorKind::failed);
+}
+
+void RankProcess::leave() { messenger_->leave(); }
+
+void RankProcess::leave_interrupted() {
+  const double mine = waiting_signal();
+  const std::vector<double> all = group_->gather(std::span(&mine, 1));
+  const auto signal = static_cast<int>(*std::ranges::max_element(all));
+  messenger_->leave(false);
+  end_at_once(signal == 0 ? 1 : exit_code_of(signal));
+}
+
+void RankProcess::fail(const std::string& line, int exit_code) {
+  erase_progress();
+  messenger_->fail(line, exit_code);
+  end_at_once(exit_code);  // where another fault came first
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,228 @@
+// The messenger's loop, and what it is asked to do.
+#include "headlight/ranks/messenger.h"
+
+#include <algorithm>
+
+#include "headlight/base/base.h"
+
+namespace headlight::ranks {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kIdle = 1ms;
+// Who was stopped first listens: to send to one who has gone would close the connection with all
+// that waits in it.
+constexpr auto kPause = 1s;
+constexpr auto kTimeToListen = 200ms;
+
+}  // namespace
+
+struct Messenger::Exchange {
+  int peer = 0;
+  std::span<const std::byte> out;
+  std::span<std::byte> in;
+  std::optional<Link::Request> sending, receiving;
+  bool is_done = false;  // guarded by the messenger's mutex
+};
+
+Messenger::Messenger(std::unique_ptr<Link> link, MessengerOptions options)
+    : link_(std::move(link)), options_(std::move(options)), timeout_(options_.timeout.count()) {
+  thread_ = std::thread([this] { run(); });
+  std::unique_lock lock(mutex_);
+  const auto is_over = [this] { return is_open_ || open_error_; };
+  if (!done_.wait_for(lock, options_.timeout, is_over) && options_.on_fault) {
+    const auto seconds = std::to_string(static_cast<int64_t>(timeout_));
+    options_.on_fault(
+        {.text = "ranks: they have not come together for " + seconds + " s", .is_told_here = true},
+        *link_);
+  }
+  done_.wait(lock, is_over);
+  if (!open_error_) return;
+  lock.unlock();
+  thread_.join();
+  std::rethrow_exception(open_error_);
+}
+
+Messenger::~Messenger() {
+  is_abandoned_ = true;
+  work_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+Messenger::Handle Messenger::start(int peer, std::span<const std::byte> out,
+                                   std::span<std::byte> in) {
+  auto exchange = std::make_shared<Exchange>();
+  exchange->peer = peer;
+  exchange->out = out;
+  exchange->in = in;
+  const std::lock_guard lock(mutex_);
+  if (end_ != End::none) refuse();
+  orders_.push_back(exchange);
+  work_.notify_one();
+  return exchange;
+}
+
+void Messenger::wait(const Handle& handle) {
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [&] { return handle->is_done || end_ != End::none; });
+  if (!handle->is_done) refuse();
+}
+
+void Messenger::fail(const std::string& text, int exit_code) {
+  std::unique_lock lock(mutex_);
+  if (end_ != End::none) return;
+  own_failure_ = PendingFault{.text = text, .exit_code = exit_code, .is_news = true};
+  work_.notify_one();
+  done_.wait(lock, [this] { return end_ != End::none; });
+}
+
+void Messenger::leave(bool closes) {
+  std::unique_lock lock(mutex_);
+  if (end_ != End::none) return;
+  closes_ = closes;
+  wants_to_leave_ = true;
+  work_.notify_one();
+  done_.wait(lock, [this] { return end_ != End::none; });
+  if (end_ == End::fault) refuse();
+}
+
+void Messenger::set_advice(const std::string& advice) {
+  const std::lock_guard lock(mutex_);
+  advice_ = advice;
+}
+
+std::string Messenger::name_of(int rank) const {
+  const std::lock_guard lock(mutex_);
+  const auto index = static_cast<size_t>(rank);
+  const std::string name = "rank " + std::to_string(rank);
+  return index < hosts_.size() ? name + " on " + hosts_[index] : name;
+}
+
+void Messenger::set_hosts(std::vector<std::string> hosts) {
+  const std::lock_guard lock(mutex_);
+  hosts_ = std::move(hosts);
+}
+
+void Messenger::set_processes(std::vector<std::string> processes) {
+  const std::lock_guard lock(mutex_);
+  processes_ = std::move(processes);
+}
+
+void Messenger::refuse() const {
+  throw base::Error(base::ErrorKind::failed, "", "",
+                    end_text_.empty() ? "ranks: the run of several ranks is over" : end_text_);
+}
+
+void Messenger::run() {
+  try {
+    link_->open();
+    rank_ = link_->rank();
+    count_ = link_->count();
+    host_ = link_->host();
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    open_error_ = std::current_exception();
+    done_.notify_all();
+    return;
+  }
+  last_sign_ = last_turn_ = listens_until_ = Clock::now();
+  last_heard_.assign(static_cast<size_t>(count_), last_sign_);
+  has_left_.assign(static_cast<size_t>(count_), false);
+  {
+    const std::lock_guard lock(mutex_);
+    is_open_ = true;
+    done_.notify_all();
+  }
+  while (!is_abandoned_) {
+    try {
+      if (!turn()) return;
+    } catch (const std::exception& error) {
+      // The link is broken: nobody can be told or asked.
+      if (!fault_) fault_ = PendingFault{.text = error.what()};
+      asked_ = Clock::now();
+      end_by_fault();
+      return;
+    }
+  }
+}
+
+// False: it is over.
+bool Messenger::turn() {
+  if (!has_work()) {
+    std::unique_lock lock(mutex_);
+    work_.wait_for(lock, kIdle);
+  }
+  finish_exchanges();
+  while (const auto notice = link_->next_notice()) take_notice(*notice);
+  const Clock::time_point now = Clock::now();
+  if (has_paused(now)) return true;
+  take_orders();
+  give_signs_of_life(now);
+  look_for_the_gone(now);
+  consider_answers(now);
+  {
+    const std::lock_guard lock(mutex_);
+    if (end_ != End::none) return false;
+  }
+  return !leave_if_all_do();
+}
+
+// Whether this process was stopped a moment ago.
+bool Messenger::has_paused(Clock::time_point now) {
+  if (now - last_turn_ >= kPause) listens_until_ = now + kTimeToListen;
+  last_turn_ = now;
+  return now < listens_until_;
+}
+
+bool Messenger::has_work() {
+  if (!under_way_.empty()) {
+    std::this_thread::yield();
+    return true;
+  }
+  const std::lock_guard lock(mutex_);
+  return !orders_.empty();
+}
+
+void Messenger::take_orders() {
+  std::deque<Handle> orders;
+  std::optional<PendingFault> failure;
+  {
+    const std::lock_guard lock(mutex_);
+    orders.swap(orders_);
+    failure.swap(own_failure_);
+  }
+  for (const Handle& exchange : orders) {
+    if (!exchange->in.empty()) exchange->receiving = link_->receive(exchange->peer, exchange->in);
+    if (!exchange->out.empty()) exchange->sending = link_->send(exchange->peer, exchange->out);
+    under_way_.push_back(exchange);
+  }
+  if (failure) begin_fault(std::move(*failure));
+}
+
+void Messenger::finish_exchanges() {
+  const auto is_over = [&](const Handle& exchange) {
+    if (exchange->receiving && link_->is_done(*exchange->receiving)) {
+      exchange->receiving.reset();
+      last_heard_[static_cast<size_t>(exchange->peer)] = Clock::now();
+    }
+    if (exchange->sending && link_->is_done(*exchange->sending)) exchange->sending.reset();
+    return !exchange->receiving && !exchange->sending;
+  };
+  const auto done = std::stable_partition(under_way_.begin(), under_way_.end(),
+                                          [&](const Handle& one) { return !is_over(one); });
+  if (done == under_way_.end()) return;
+  const std::lock_guard lock(mutex_);
+  for (auto each = done; each != under_way_.end(); ++each) (*each)->is_done = true;
+  under_way_.erase(done, under_way_.end());
+  done_.notify_all();
+}
+
+void Messenger::end(End how, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  end_ = how;
+  end_text_ = text;
+  done_.notify_all();
+}
+
+}  // namespace headlight::ranks

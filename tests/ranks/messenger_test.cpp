@@ -1,0 +1,256 @@
+// Ranks that go, fail or fall silent: the others notice, and one of them tells.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+
+#include "tests/ranks/thread_link.h"
+
+namespace headlight::ranks {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What each rank's on_fault was given.
+struct Heard {
+  std::mutex mutex;
+  std::map<int, Fault> faults;
+};
+
+class Ranks {
+ public:
+  explicit Ranks(int count, std::chrono::duration<double> timeout = 20s) : network(count) {
+    for (int rank = 0; rank < count; ++rank) {
+      messengers.push_back(std::make_unique<Messenger>(
+          std::make_unique<ThreadLink>(network, rank),
+          MessengerOptions{
+              .on_fault =
+                  [this, rank](const Fault& fault, Link&) {
+                    const std::lock_guard lock(heard.mutex);
+                    heard.faults[rank] = fault;
+                  },
+              .end_wish = [this] { return is_told_to_end ? std::optional(wish) : std::nullopt; }}));
+      messengers.back()->set_timeout(timeout);
+    }
+  }
+  // Like SIGKILL: it says nothing any more.
+  void kill(int rank) { messengers[static_cast<size_t>(rank)].reset(); }
+
+  void wait_for(size_t count) {
+    const auto begin = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - begin < 20s) {
+      {
+        const std::lock_guard lock(heard.mutex);
+        if (heard.faults.size() >= count) return;
+      }
+      std::this_thread::sleep_for(5ms);
+    }
+  }
+
+  ThreadNetwork network;
+  Heard heard;
+  std::atomic<bool> is_told_to_end{false};
+  EndWish wish;  // set before
+  std::vector<std::unique_ptr<Messenger>> messengers;
+};
+
+TEST(Messenger, tells_of_a_failure_once_by_the_lowest_rank_with_its_exit_code) {
+  Ranks ranks(4);
+  std::thread failing([&] { ranks.messengers[2]->fail("disk (b): is full", 4); });
+  ranks.wait_for(4);
+  failing.join();
+  ASSERT_EQ(ranks.heard.faults.size(), 4U);
+  for (const auto& [rank, fault] : ranks.heard.faults) {
+    EXPECT_EQ(fault.text, "disk (b): is full");
+    EXPECT_EQ(fault.exit_code, 4);
+    EXPECT_EQ(fault.is_told_here, rank == 0);
+    EXPECT_TRUE(fault.have_all_answered);
+  }
+}
+
+TEST(Messenger, names_a_rank_that_falls_silent_and_the_lowest_living_one_tells) {
+  Ranks ranks(4, 1s);
+  ranks.kill(0);
+  ranks.wait_for(3);
+  ASSERT_EQ(ranks.heard.faults.size(), 3U);
+  for (const auto& [rank, fault] : ranks.heard.faults) {
+    EXPECT_NE(fault.text.find("rank 0"), std::string::npos) << fault.text;
+    EXPECT_EQ(fault.exit_code, 1);
+    EXPECT_EQ(fault.is_told_here, rank == 1);
+    EXPECT_FALSE(fault.have_all_answered);
+  }
+}
+
+TEST(Messenger, who_is_told_to_end_looks_at_once_whether_somebody_is_gone) {
+  Ranks ranks(4, 60s);
+  ranks.kill(2);
+  const auto begin = std::chrono::steady_clock::now();
+  ranks.is_told_to_end = true;
+  ranks.wait_for(3);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+  ASSERT_EQ(ranks.heard.faults.size(), 3U);
+  for (const auto& [rank, fault] : ranks.heard.faults) {
+    EXPECT_NE(fault.text.find("rank 2): has gone"), std::string::npos) << fault.text;
+    EXPECT_EQ(fault.is_told_here, rank == 0);
+  }
+}
+
+// A process that has ended, as another rank would know it.
+std::string ended_process() {
+  int ends[2];
+  if (pipe(ends) != 0) return "";
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string own = own_process();
+    _exit(write(ends[1], own.data(), own.size()) < 0);
+  }
+  waitpid(child, nullptr, 0);
+  std::array<char, 200> text{};
+  const ssize_t length = read(ends[0], text.data(), text.size());
+  close(ends[0]);
+  close(ends[1]);
+  return {text.data(), static_cast<size_t>(std::max<ssize_t>(length, 0))};
+}
+
+TEST(Messenger, names_the_one_whose_process_has_gone_though_others_do_not_answer_in_time) {
+  const std::string gone = ended_process();
+  ASSERT_EQ(state_of(gone), ProcessState::gone);
+  ASSERT_EQ(state_of(own_process()), ProcessState::running);
+  EXPECT_EQ(state_of("another/kernel 1 1"), ProcessState::unknown);
+  Ranks ranks(4, 60s);
+  for (auto& messenger : ranks.messengers) {
+    messenger->set_processes({own_process(), own_process(), gone, own_process()});
+  }
+  ranks.kill(2);
+  ranks.network.stop(0);
+  ranks.is_told_to_end = true;
+  ranks.wait_for(2);
+  ranks.network.go_on();
+  ranks.wait_for(3);
+  ASSERT_EQ(ranks.heard.faults.size(), 3U);
+  for (const auto& [rank, fault] : ranks.heard.faults) {
+    EXPECT_NE(fault.text.find("rank 2): has gone"), std::string::npos) << fault.text;
+    EXPECT_EQ(fault.is_told_here, rank == 0) << rank;
+  }
+}
+
+// The first rank answers and goes before the second has read the answer.
+TEST(Messenger, the_last_words_of_one_who_has_gone_are_heard) {
+  const std::string gone = ended_process();
+  ASSERT_EQ(state_of(gone), ProcessState::gone);
+  Ranks ranks(2, 60s);
+  ranks.messengers[1]->set_processes({gone, own_process()});
+  ranks.messengers[1]->fail("ranks (rank 1): seed is 2", 2);
+  ranks.wait_for(2);
+  ASSERT_EQ(ranks.heard.faults.size(), 2U);
+  EXPECT_TRUE(ranks.heard.faults[0].is_told_here);
+  EXPECT_FALSE(ranks.heard.faults[1].is_told_here);
+}
+
+TEST(Messenger, who_is_told_to_end_goes_on_where_all_are_there) {
+  Ranks ranks(2, 60s);
+  ranks.is_told_to_end = true;
+  std::this_thread::sleep_for(700ms);
+  EXPECT_TRUE(ranks.heard.faults.empty());
+  float out = 3, in = 0;
+  std::thread other([&] {
+    auto& messenger = *ranks.messengers[1];
+    messenger.wait(messenger.start(0, std::as_bytes(std::span(&out, 1)), {}));
+    messenger.leave();
+  });
+  auto& messenger = *ranks.messengers[0];
+  messenger.wait(messenger.start(1, {}, std::as_writable_bytes(std::span(&in, 1))));
+  messenger.leave();
+  other.join();
+  EXPECT_EQ(in, 3);
+}
+
+TEST(Messenger, who_is_told_to_end_at_once_takes_all_others_along) {
+  Ranks ranks(4, 60s);
+  ranks.wish = {.ends = true, .exit_code = 143};
+  ranks.is_told_to_end = true;
+  ranks.wait_for(4);
+  ASSERT_EQ(ranks.heard.faults.size(), 4U);
+  for (const auto& [rank, fault] : ranks.heard.faults) {
+    EXPECT_EQ(fault.exit_code, 143);
+    EXPECT_EQ(fault.text, "");
+    EXPECT_TRUE(fault.have_all_answered);
+  }
+}
+
+TEST(Messenger, a_cut_network_ends_every_rank_by_its_timeout) {
+  Ranks ranks(4, 1s);
+  ranks.network.cut();
+  ranks.wait_for(4);
+  ASSERT_EQ(ranks.heard.faults.size(), 4U);
+  for (const auto& [rank, fault] : ranks.heard.faults) EXPECT_TRUE(fault.is_told_here) << rank;
+}
+
+TEST(Messenger, who_was_stopped_for_too_long_leaves_the_telling_to_the_others) {
+  Ranks ranks(4, 1s);
+  ranks.network.stop(0);
+  ranks.wait_for(3);
+  ranks.network.go_on();
+  ranks.wait_for(4);
+  ASSERT_EQ(ranks.heard.faults.size(), 4U);
+  for (const auto& [rank, fault] : ranks.heard.faults) {
+    EXPECT_NE(fault.text.find("rank 0): has given no sign of life"), std::string::npos);
+    EXPECT_EQ(fault.is_told_here, rank == 1) << rank;
+  }
+}
+
+TEST(Messenger, all_that_were_stopped_together_go_on) {
+  Ranks ranks(4, 1s);
+  for (int rank = 0; rank < 4; ++rank) ranks.network.stop(rank);
+  std::this_thread::sleep_for(1500ms);
+  ranks.network.go_on();
+  std::this_thread::sleep_for(700ms);
+  EXPECT_TRUE(ranks.heard.faults.empty());
+}
+
+TEST(Messenger, ranks_that_do_not_come_together_in_time_are_a_fault) {
+  class LateLink : public ThreadLink {
+   public:
+    using ThreadLink::ThreadLink;
+    void open() override { std::this_thread::sleep_for(600ms); }
+  };
+  ThreadNetwork network(2);
+  std::string told;
+  const Messenger messenger(
+      std::make_unique<LateLink>(network, 0),
+      {.on_fault = [&](const Fault& fault, Link&) { told = fault.text; }, .timeout = 200ms});
+  EXPECT_EQ(told, "ranks: they have not come together for 0 s");
+}
+
+TEST(Messenger, waiting_for_a_rank_that_has_failed_throws_its_words) {
+  Ranks ranks(2);
+  std::thread failing([&] { ranks.messengers[1]->fail("data (x): has changed", 3); });
+  float in = 0;
+  try {
+    auto& messenger = *ranks.messengers[0];
+    messenger.wait(messenger.start(1, {}, std::as_writable_bytes(std::span(&in, 1))));
+    ADD_FAILURE();
+  } catch (const base::Error& error) {
+    EXPECT_NE(std::string(error.what()).find("data (x): has changed"), std::string::npos);
+  }
+  failing.join();
+}
+
+TEST(Messenger, who_leaves_waits_for_the_others) {
+  Ranks ranks(2);
+  std::atomic<bool> has_left{false};
+  std::thread first([&] {
+    ranks.messengers[0]->leave();
+    has_left = true;
+  });
+  std::this_thread::sleep_for(50ms);
+  EXPECT_FALSE(has_left);
+  ranks.messengers[1]->leave();
+  first.join();
+  EXPECT_TRUE(ranks.heard.faults.empty());
+}
+
+}  // namespace
+}  // namespace headlight::ranks

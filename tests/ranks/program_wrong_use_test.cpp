@@ -1,0 +1,247 @@
+// What is wrong with a run of several ranks is told once, in one line, with its exit code.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "tests/ranks/program_runs.h"
+
+namespace headlight::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Wrong uses are launched together, as mpirun mostly waits, and looked at when all are over.
+class WrongUseOfRanks : public ProgramOnRanks {
+ protected:
+  struct Use {
+    std::string name;
+    std::unique_ptr<LaunchedRanks> run;
+    int code = 0;
+    std::string part;
+  };
+
+  void SetUp() override {
+    ProgramOnRanks::SetUp();
+    if (!IsSkipped()) small_gpt(folder_);
+  }
+
+  // A run that is as wrong as what it is given, into a folder that is not there.
+  Words training(const Words& more = {}) const {
+    return small_reverser(4) + into(folder_ / ("new-" + std::to_string(uses_.size()))) + more;
+  }
+  void expect(const std::string& name, int ranks, const Words& arguments, int code,
+              const std::string& part) {
+    launch(name, quiet_ranks(ranks), Words{launched_program()} + arguments, code, part);
+  }
+  // One rank each, with words of mpirun's before its program.
+  void expect_of_two(const std::string& name, const std::array<Words, 2>& launched,
+                     const std::array<Words, 2>& arguments, int code, const std::string& part) {
+    const Words program = {launched_program()};
+    launch(name, quiet_ranks(1, launched[0]),
+           program + arguments[0] + Words{":", "-n", "1"} + launched[1] + program + arguments[1],
+           code, part);
+  }
+  void launch(const std::string& name, const RankOptions& options, const Words& command, int code,
+              const std::string& part) {
+    uses_.push_back({name, std::make_unique<LaunchedRanks>(command, options), code, part});
+    if (uses_.size() % 8 == 0) finish();
+  }
+  void finish() {
+    for (Use& use : uses_) {
+      if (use.run == nullptr) continue;
+      SCOPED_TRACE(use.name);
+      expect_one_line(use.run->finish(), use.code, use.part);
+      EXPECT_TRUE(use.run->wait_until_ranks_are_gone(Milliseconds(5000)));
+      use.run.reset();
+    }
+  }
+  void TearDown() override {
+    finish();
+    // Nothing was begun.
+    for (size_t i = 0; i < uses_.size(); ++i) {
+      EXPECT_FALSE(fs::exists(folder_ / ("new-" + std::to_string(i)))) << uses_[i].name;
+    }
+  }
+
+  const TemporaryFolder folder_;
+  std::vector<Use> uses_;
+};
+
+TEST_F(WrongUseOfRanks, in_their_number_is_told) {
+  expect("three ranks", 3, training(), 2, "ranks (3): their number must be a power of two");
+  expect("three shards", 2, training({"--shards", "3"}), 2,
+         "--shards: is 3, it must be a power of two");
+  expect("fewer shards than ranks", 4, training({"--shards", "2"}), 2, "--shards (2): there are 4");
+}
+
+TEST_F(WrongUseOfRanks, in_what_is_typed_is_told_once) {
+  expect("an unknown option", 2, training({"--bathc_size", "3"}), 2, "--bathc_size");
+  expect("no time at all", 2, training({"--rank-timeout", "0"}), 2, "--rank-timeout (\"0\")");
+  expect("no number", 2, training({"--rank-timeout", "nan"}), 2, "--rank-timeout (\"nan\")");
+  expect("a text", 2, training({"--rank-timeout", "soon"}), 2, "--rank-timeout (\"soon\")");
+  expect("an unknown command", 2, {"tarin"}, 2, "unknown command");
+  expect("no folder", 2, small_reverser(4), 2, "--out: is missing");
+  expect("a command that runs alone", 2, {"generate", "numbers"}, 2, "generate (2 ranks)");
+  expect("no command", 2, {}, 2, "ranks (2 ranks)");
+}
+
+TEST_F(WrongUseOfRanks, in_options_that_differ_names_them) {
+  const Words both = training();
+  expect_of_two("other seeds", {}, {both, both + Words{"--seed", "3"}}, 2, "seed is 3");
+  expect_of_two("other widths", {}, {training({"--d_ff", "8"}), training({"--d_ff", "16"})}, 2,
+                "d_ff is 16");
+  expect_of_two("other commands", {}, {training(), {"generate", "numbers"}}, 2, "generate");
+  expect_of_two("only one resumes", {}, {training(), training({"--resume"})}, 2, "resume is true");
+}
+
+TEST_F(WrongUseOfRanks, in_data_that_differ_is_told) {
+  for (const char* host : {"one", "other", "none"}) fs::create_directory(folder_ / host);
+  const std::string text = folder_.get("text.txt");
+  folder_.put("one/text.txt", text);
+  folder_.put("other/text.txt", text + "and one more sentence.\n");
+  const Words words = {"train", "--task", "lm", "--data", "text.txt", "--preset", "tiny"};
+  const auto in = [&](const char* host) { return Words{"-wdir", folder_ / host}; };
+  const auto both = [&] { return words + into(folder_ / ("new-" + std::to_string(uses_.size()))); };
+  expect_of_two("other data", {in("one"), in("other")}, {both(), both()}, 3,
+                "the checksum of its data");
+  expect_of_two("no data", {in("one"), in("none")}, {both(), both()}, 3, "text.txt");
+}
+
+TEST_F(WrongUseOfRanks, in_machines_that_differ_is_told) {
+  const Words both = training();
+  expect_of_two("other instructions", {Words{"-x", "HEADLIGHT_SIMD=sse4"}, Words{}}, {both, both},
+                1, "the instruction set is");
+  fs::create_directory(folder_ / "changed");
+  const std::string changed = folder_ / "changed/headlight";
+  fs::copy_file(launched_program(), changed);
+  std::ofstream(changed, std::ios::app) << "x";
+  fs::copy_file(fs::path(launched_program()).parent_path() / "libheadlight_mpi.so",
+                folder_ / "changed/libheadlight_mpi.so");
+  const Words again = training();
+  launch("another program", quiet_ranks(1),
+         Words{launched_program()} + again + Words{":", "-n", "1", changed} + again, 1,
+         "every machine needs the same build");
+}
+
+// Each in a copy of a run: two at a time would find it locked.
+TEST_F(WrongUseOfRanks, in_folders_is_told) {
+  ASSERT_EQ(run_on(2, small_reverser(4) + Words{"--shards", "2"} + into(folder_ / "run")).code, 0);
+  const TrainedFiles before = trained_files(folder_ / "run", 4);
+  std::vector<std::string> copies;
+  const auto copy = [&] {
+    copies.push_back(folder_ / ("copy-" + std::to_string(copies.size())));
+    fs::copy(folder_ / "run", copies.back(), fs::copy_options::recursive);
+    return copies.back();
+  };
+  const auto resumed = [&](const Words& more) {
+    return Words{"train", "--resume", "--max_iters", "8"} + into(copy()) + more;
+  };
+  expect("a folder that is there", 2, small_reverser(4) + into(copy()), 3, "is there already");
+  expect("more ranks than shards", 4, resumed({}), 3, "there are 4 ranks");
+  expect("another width", 2, resumed({"--n_embd", "32"}), 3, "n_embd");
+  expect("other shards", 2, resumed({"--shards", "4"}), 3, "shards");
+  expect("a run that is not there", 2,
+         {"train", "--resume", "--out", folder_ / ("new-" + std::to_string(uses_.size()))}, 3,
+         "there is no run to go on with");
+  expect("steps that are past", 2, Words{"train", "--resume", "--max_iters", "2"} + into(copy()), 3,
+         "is past it already");
+  finish();
+  for (const std::string& folder : copies) EXPECT_TRUE(trained_files(folder, 4) == before);
+}
+
+class ProgramWithoutMpi : public testing::Test {
+ protected:
+  const TemporaryFolder folder_;
+};
+
+void expect_names_the_package(const ProcessRun& run) {
+  EXPECT_EQ(run.code, 1);
+  EXPECT_EQ(run.output, "");
+  EXPECT_EQ(own_lines(run.errors).size(), 1u) << run.errors;
+  EXPECT_NE(run.errors.find("libopenmpi"), std::string::npos) << run.errors;
+}
+
+TEST_F(ProgramWithoutMpi, names_the_package_where_a_launcher_has_started_it) {
+  fs::copy_file(launched_program(), folder_ / "headlight");
+  for (const char* size : {"OMPI_COMM_WORLD_SIZE=2", "PMI_SIZE=2"}) {
+    Process process(Words{folder_ / "headlight"} + small_reverser(4) + into(folder_ / "run"),
+                    {size});
+    expect_names_the_package(process.finish());
+    EXPECT_FALSE(fs::exists(folder_ / "run"));
+  }
+}
+
+TEST_F(ProgramOnRanks, that_have_no_mpi_name_the_package_each) {
+  const TemporaryFolder folder;
+  fs::copy_file(launched_program(), folder / "headlight");
+  const ProcessRun run = run_ranks(
+      Words{folder / "headlight"} + small_reverser(4) + into(folder / "run"), quiet_ranks(2));
+  EXPECT_EQ(run.code, 1);
+  const std::vector<std::string> lines = own_lines(run.errors);
+  EXPECT_GE(lines.size(), 1u) << run.errors;
+  for (const std::string& line : lines) {
+    EXPECT_NE(line.find("libopenmpi-dev"), std::string::npos) << line;
+  }
+  EXPECT_FALSE(fs::exists(folder / "run"));
+}
+
+// What a launcher would set, without one: MPI knows of one process, or cannot begin.
+TEST_F(ProgramOnRanks, that_nobody_has_launched_do_not_train) {
+  for (const char* size : {"OMPI_COMM_WORLD_SIZE=2", "PMI_SIZE=2"}) {
+    SCOPED_TRACE(size);
+    const TemporaryFolder folder;
+    const ProcessRun run =
+        run_alone(small_reverser(4) + into(folder / "run"),
+                  {size, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
+    expect_one_line(run, 1, "MPI (1 ranks): the launcher has started 2");
+    EXPECT_FALSE(fs::exists(folder / "run"));
+  }
+}
+
+TEST_F(ProgramOnRanks, answer_once_what_is_asked) {
+  const ProcessRun version = run_on(4, {"--version"});
+  EXPECT_EQ(version.code, 0) << version.errors;
+  EXPECT_EQ(version.output, run_alone({"--version"}).output);
+  const ProcessRun help = run_on(2, {"train", "--help"});
+  EXPECT_EQ(help.code, 0) << help.errors;
+  EXPECT_EQ(help.output, run_alone({"train", "--help"}).output);
+  EXPECT_EQ(version.errors + help.errors, "");
+}
+
+// One rank is no run of several.
+TEST_F(ProgramOnRanks, may_be_one_for_any_command) {
+  const ProcessRun run = run_on(1, {"tokenize", "numbers", "--text", "two"});
+  EXPECT_EQ(run.code, 0) << run.errors;
+  EXPECT_EQ(run.output, run_alone({"tokenize", "numbers", "--text", "two"}).output);
+}
+
+TEST(Program, has_no_symbol_of_mpi) {
+  if (program_in_path("readelf").empty()) GTEST_SKIP() << "readelf is not installed";
+  Process needed({"readelf", "--wide", "-d", launched_program()});
+  const std::string libraries = needed.finish().output;
+  EXPECT_NE(libraries.find("NEEDED"), std::string::npos) << libraries;
+  EXPECT_EQ(libraries.find("mpi"), std::string::npos) << libraries;
+  Process symbols({"readelf", "--wide", "--dyn-syms", launched_program()});
+  const std::string names = symbols.finish().output;
+  EXPECT_NE(names.find("dlopen"), std::string::npos);
+  EXPECT_EQ(names.find("MPI_"), std::string::npos);
+}
+
+// Asks /proc while it trains.
+TEST(Program, loads_no_mpi_where_no_launcher_has_started_it) {
+  const TemporaryFolder folder;
+  Process process(Words{launched_program()} + small_reverser(100'000) + into(folder / "run"));
+  ASSERT_TRUE(wait_until(Milliseconds(20'000), [&] { return saved_step(folder / "run") > 0; }));
+  std::ifstream file("/proc/" + std::to_string(process.id()) + "/maps");
+  const std::string maps{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(maps.find("libc.so"), std::string::npos);
+  EXPECT_EQ(maps.find("mpi"), std::string::npos) << maps;
+  process.send(SIGKILL);
+}
+
+}  // namespace
+}  // namespace headlight::test

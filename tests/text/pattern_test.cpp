@@ -1,0 +1,158 @@
+// Regular expressions of tokenizer.json: what is read, what is refused, and what they may cost.
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "tests/text/support.h"
+
+namespace headlight::text {
+namespace {
+
+// Words between the places that an expression finds.
+std::string document_with(const std::string& expression, const std::string& behavior = "Removed") {
+  const io::Json::Object splitter = {{"type", "Split"},
+                                     {"pattern", io::Json::Object{{"Regex", expression}}},
+                                     {"behavior", behavior},
+                                     {"invert", false}};
+  return R"({"pre_tokenizer":)" + io::json_text(splitter) +
+         R"(,"model":{"type":"WordLevel","unk_token":"?","vocab":{"?":0,"a":1,"b":2,"ab":3," ":4,"\u180e":5}}})";
+}
+
+Tokenizer splitting_by(const std::string& expression, const std::string& behavior = "Removed") {
+  return parse_tokenizer(document_with(expression, behavior), "the file");
+}
+
+TEST(Expressions, mean_what_they_mean_elsewhere) {
+  EXPECT_EQ(splitting_by(R"(\s)").encode("a b\tab"), (Ids{1, 2, 3}));
+  // U+180E is no white space, though PCRE takes it for some.
+  EXPECT_EQ(splitting_by(R"(\s)").encode("a\u180e"), (Ids{0}));
+  EXPECT_EQ(splitting_by(R"([^\S\n])", "Isolated").encode("a\u180e"), (Ids{0}));
+  EXPECT_EQ(splitting_by(R"(\S)", "Isolated").encode("\u180e"), (Ids{5}));
+  EXPECT_EQ(splitting_by(R"((?i:X))").encode("axb"), (Ids{1, 2}));
+  EXPECT_EQ(splitting_by(R"(\x{1F60A})").encode("a😊b"), (Ids{1, 2}));
+  EXPECT_EQ(splitting_by(R"(\u00e9|\x78)").encode("aébxa"), (Ids{1, 2, 1}));
+  EXPECT_EQ(splitting_by(R"([c-e\-x])").encode("aèb-axbdab"), (Ids{0, 1, 2, 3}));
+  EXPECT_EQ(splitting_by(R"(\p{^L})").encode("a1b"), (Ids{1, 2}));
+  EXPECT_EQ(splitting_by(R"(\p{Han})").encode("a中b"), (Ids{1, 2}));
+  EXPECT_EQ(splitting_by(R"(\v)").encode("a\vb"), (Ids{1, 2}));
+  EXPECT_EQ(splitting_by(R"({|\})").encode("a{b}ab"), (Ids{1, 2, 3}));
+  EXPECT_EQ(splitting_by(R"((?<=a)-(?=b))").encode("a-b"), (Ids{1, 2}));
+  EXPECT_EQ(splitting_by(R"((?>x+)y)").encode("axxyb"), (Ids{1, 2}));
+}
+
+struct Refused {
+  const char* expression;
+  const char* reason;
+};
+
+TEST(Expressions, that_might_mean_something_else_are_refused) {
+  const std::vector<Refused> cases = {
+      {"", "it is empty"},
+      {"(", "a group has no end"},
+      {")", "a group has no beginning"},
+      {"(a", "a group has no end"},
+      {"*a", "a repetition of nothing"},
+      {"a**", "a repetition of nothing"},
+      {"(?=a)+", "a repetition of an assertion"},
+      {"^*", "a repetition of an assertion"},
+      {"(a+)+", "a repeated group"},
+      {"(a|b)*", "a repeated group"},
+      {"(?:a){2}", "a repeated group"},
+      {"a{,3}", "a repetition {,n}"},
+      {"a{2}+", "a repetition of a repetition"},
+      {"a{2}?", "a repetition of a repetition"},
+      {"a{1,2}+", "a repetition of a repetition"},
+      {"a{1,9999}", "more than 1000 repetitions"},
+      {"a{1,2", "a repetition without its }"},
+      {"(?<name>a)", "a group begins with (?<"},
+      {"(?P<n>a)", "a group begins with (?P"},
+      {"(?#a)", "a group begins with (?#"},
+      {"(?m:a)", "a group begins with (?m"},
+      {"a(?i)b", "a group begins with (?i"},
+      {"(*VERB)", "a group begins with *"},
+      {"(?i:[ab])", "sets within (?i: )"},
+      {R"((?i:\s))", "sets within (?i: )"},
+      {"(?i:.)", "sets within (?i: )"},
+      {"(?i:é)", "letters beyond ASCII"},
+      {"(?i:ss)", "ss, st, ff"},
+      {R"(\b)", "the escape \\b"},
+      {R"(\1)", "the escape \\1"},
+      {R"(\h)", "the escape \\h"},
+      {R"(\R)", "the escape \\R"},
+      {R"(\X)", "the escape \\X"},
+      {R"(\K)", "the escape \\K"},
+      {R"(\G)", "the escape \\G"},
+      {R"(\Z)", "the escape \\Z"},
+      {R"(\k<a>)", "the escape \\k"},
+      {R"(\Q)", "the escape \\Q"},
+      {"\\", "a backslash at the end"},
+      {R"(\pL)", "a property without braces"},
+      {R"(\p{L)", "a property without its }"},
+      {R"(\p{Klingon})", "the property \"Klingon\""},
+      {R"(\p{})", "the property \"\""},
+      {R"(\x{110000})", "no code point"},
+      {R"(\x{D800})", "no code point"},
+      {R"(\x{})", "no code point"},
+      {R"(\x4)", "no code point"},
+      {R"(\xff)", "a single byte"},
+      {R"(\x{41)", "an escape without its }"},
+      {R"(\u12)", "no code point"},
+      {"[", "a set without its ]"},
+      {"[]", "an empty set"},
+      {"[]a]", "an empty set"},
+      {"[a", "a set without its ]"},
+      {"[a[b]]", "a set within a set"},
+      {"[[:alpha:]]", "a set within a set"},
+      {"[a&&b]", "sets of what is in two sets"},
+      {"[b-a]", "a range without an end"},
+      {R"([a-\s])", "a range without an end"},
+      {R"([\s-a])", "a range of a class"},
+      {R"([\W])", "the escape \\W"},
+      {R"((?<=a*)b)", "lookbehind"},
+  };
+  for (const Refused& refused : cases) {
+    SCOPED_TRACE(refused.expression);
+    const std::string error = io::error_of([&] { splitting_by(refused.expression); });
+    EXPECT_NE(error.find("pre_tokenizer \"Split\": the expression"), std::string::npos) << error;
+    EXPECT_NE(error.find(refused.reason), std::string::npos) << error;
+  }
+  const std::string deep(60, '(');
+  EXPECT_NE(io::error_of([&] { splitting_by(deep); }).find("too deep"), std::string::npos);
+  const std::string long_one(20'000, 'a');
+  EXPECT_NE(io::error_of([&] { splitting_by(long_one); }).find("too long"), std::string::npos);
+}
+
+TEST(Expressions, take_time_in_proportion_to_the_text) {
+  const std::string spaces(1'000'000, ' ');
+  const Tokenizer published = splitting_by(R"(\s*[\r\n]+|\s+(?!\S)|\s+|[^\s]+)", "Isolated");
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(published.encode(spaces + "a").size(), 3u);
+  EXPECT_EQ(published.encode(spaces).size(), 1u);
+  EXPECT_EQ(published.encode(std::string(1'000'000, 'x')).size(), 1u);
+  // Those that cannot are stopped.
+  const Tokenizer hostile = splitting_by("a*a*a*a*a*a*a*b", "Isolated");
+  EXPECT_NE(io::error_of([&] {
+              hostile.encode(std::string(20'000, 'a') + "cb");
+            }).find("takes too many steps"),
+            std::string::npos);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  EXPECT_LT(taken.count(), 60);
+}
+
+TEST(Replacements, do_not_make_texts_endless) {
+  std::string steps;
+  for (int i = 0; i < 30; ++i) {
+    steps += std::string(i > 0 ? "," : "") +
+             R"({"type":"Replace","pattern":{"String":"a"},"content":"aa"})";
+  }
+  const Tokenizer tokenizer = parse_tokenizer(
+      R"({"normalizer":{"type":"Sequence","normalizers":[)" + steps +
+          R"(]},"pre_tokenizer":{"type":"WhitespaceSplit"},"model":{"type":"WordLevel","unk_token":"?","vocab":{"?":0}}})",
+      "the file");
+  EXPECT_NE(io::error_of([&] { tokenizer.encode("a"); }).find("makes more than"),
+            std::string::npos);
+  EXPECT_EQ(tokenizer.encode("b"), (Ids{0}));
+}
+
+}  // namespace
+}  // namespace headlight::text
