@@ -13,6 +13,7 @@ constexpr std::array<std::string_view, 2> kPositions = {"sinusoidal", "learned"}
 constexpr std::array<std::string_view, 2> kOrders = {"interleaved", "halves"};
 constexpr std::array<std::string_view, 2> kDivisors = {"half", "half_minus_one"};
 constexpr int64_t kMostPositionStart = 1'000'000;
+constexpr const char* kEvenWidth = "sinusoidal positions need an even width";
 
 // Whether the key names the second of the two choices; the first is the default.
 bool is_second(const ConfigReader& reader, const char* key,
@@ -87,6 +88,10 @@ ModelPlan read_seq2seq(const io::Json& json, const std::string& path,
 }
 
 ModelPlan fresh_seq2seq(const ModelRequest& request) {
+  if (!*request.learned_positions && request.n_embd % 2 != 0) {
+    base::refuse(Seq2Seq::kType, "n_embd",
+                 "is " + std::to_string(request.n_embd) + ", " + kEvenWidth);
+  }
   const auto layers = [&request](int64_t own) { return own > 0 ? own : request.n_layer; };
   const int64_t hidden = plain_hidden(request);
   return plan_of(Seq2SeqConfig{.vocab_size = request.vocab_size,
@@ -136,8 +141,7 @@ Seq2SeqConfig Seq2Seq::read_config(const io::Json& json, const std::string& path
   check_heads(reader, config, "decoder_attention_heads", config.decoder_attention_heads);
   config.heads_left = read_heads_left(json, path, attention_heads(config));
   if (!config.learned_positions && config.d_model % 2 != 0) {
-    reader.refuse("d_model", "is " + std::to_string(config.d_model) +
-                                 ", sinusoidal positions need an even width");
+    reader.refuse("d_model", "is " + std::to_string(config.d_model) + ", " + kEvenWidth);
   }
   if (config.position_half_minus_one && config.d_model < 4) {
     reader.refuse("position_divisor", "half_minus_one divides by d_model / 2 - 1, which is " +

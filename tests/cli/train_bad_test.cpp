@@ -160,7 +160,8 @@ TEST_F(WrongTraining, has_data_that_do_not_fit) {
        {{"--task", "translate", "--source", data("a\nb\n"), "--target", data("a\n")}, "lines"},
        {{"--task", "copy", "--block_size", "5"}, "block_size (5): the longest sequence has 11"},
        {{"--task", "copy", "--n_embd", "10", "--n_head", "4"}, "not a multiple of n_head 4"},
-       {{"--task", "copy", "--n_embd", "7", "--n_head", "7"}, "7"}},
+       {{"--task", "copy", "--n_embd", "7", "--n_head", "7"},
+        "n_embd): is 7, sinusoidal positions need an even width"}},
       3);
 }
 
