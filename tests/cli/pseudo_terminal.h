@@ -37,7 +37,8 @@ class PseudoTerminal {
 
   const std::string& path() const { return path_; }
 
-  // The end of the terminal, as when its window is closed; a program that goes on writing does not delay it.
+  // The end of the terminal, as when its window is closed; a program that goes on writing does not
+  // delay it.
   void hang_up() {
     if (main_ < 0) return;
     stop_reading();

@@ -30,16 +30,16 @@ TEST_F(ExplainTest, every_cell_of_every_family_is_what_its_terms_give) {
 }
 
 TEST_F(ExplainTest, every_cell_of_a_marian_of_an_odd_width_is_what_its_terms_give) {
-  models::EncoderDecoderModel marian(models::design_of(models::MarianConfig{
-      .vocab_size = 11,
-      .d_model = 9,
-      .encoder_layers = 1,
-      .decoder_layers = 1,
-      .encoder_attention_heads = 3,
-      .decoder_attention_heads = 1,
-      .encoder_ffn_dim = 5,
-      .decoder_ffn_dim = 7,
-      .max_position_embeddings = 16}));
+  models::EncoderDecoderModel marian(
+      models::design_of(models::MarianConfig{.vocab_size = 11,
+                                             .d_model = 9,
+                                             .encoder_layers = 1,
+                                             .decoder_layers = 1,
+                                             .encoder_attention_heads = 3,
+                                             .decoder_attention_heads = 1,
+                                             .encoder_ffn_dim = 5,
+                                             .decoder_ffn_dim = 7,
+                                             .max_position_embeddings = 16}));
   const Trace trace = traced(marian, 5, 4);
   EXPECT_EQ(trace.at("encoder.positions").operation, "sinusoid");
   expect_all_explained(trace);

@@ -99,7 +99,8 @@ Rule sinusoid_rule() {
   const Expression number = when(attribute_is("index", "column"), at(-1), pair);
   const Expression divisor = when(attribute_is("divisor", "half_minus_one"), half - 1.0, half);
   const Expression rate = call("pow", {attribute("base"), (0.0 - number) / divisor});
-  const Expression is_sine = when(halves, at(-1) < sines, remainder(at(-1), Expression(2.0)) == 0.0);
+  const Expression is_sine =
+      when(halves, at(-1) < sines, remainder(at(-1), Expression(2.0)) == 0.0);
   const Expression angle = ingredient("position") * ingredient("rate");
   return {.ingredients = {{.key = "position", .value = at(1) + attribute("start")},
                           {.key = "rate", .value = rate}},
