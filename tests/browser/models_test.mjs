@@ -23,7 +23,7 @@ function availableMemory() {
   const told = /^MemAvailable:\s+(\d+) kB/m.exec(readFileSync("/proc/meminfo", "utf8"));
   return told ? 1024 * Number(told[1]) : 0;
 }
-async function studio(t, { model, text, panel, patience = 20_000 }) {
+async function studio(t, { model, text, panel, patience = 60_000 }) {
   const opened = await openPage(browser, `${server.address}/#${new URLSearchParams({ model, panel, ...(text !== undefined && { text }) })}`);
   t.after(async () => { await opened.close(); });
   opened.page.setDefaultTimeout(patience);
@@ -146,7 +146,7 @@ test("a model of BERT's shape fills its masks", { skip }, async (t) => {
 
 const leastMemory = 4 * 2 ** 30;  // a trace of 1 GiB, of which a server keeps as many as half of what is free
 test("a model of GPT-2's shape at 1,024 tokens", { skip: skip || (availableMemory() < leastMemory ? "less than 4 GiB of memory are free" : false) }, async (t) => {
-  const page = await studio(t, { model: "gpt2-shaped", text: long, panel: "heads", patience: 120_000 });
+  const page = await studio(t, { model: "gpt2-shaped", text: long, panel: "heads", patience: 160_000 });
   await page.waitForSelector(".thumb");
   assert.equal(await page.locator(".thumb").count(), 144);
   const grid = await page.locator(".map-row").first().evaluate((one) => [one.scrollWidth, one.closest(".maps").clientWidth]);

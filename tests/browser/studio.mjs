@@ -53,7 +53,7 @@ export const phone = { width: 390, height: 844 };
 export async function openPage(browser, address, { viewport = laptop, colorScheme = "light", locale = "en-US", prepare } = {}) {
   const context = await browser.newContext({ viewport, colorScheme, locale, reducedMotion: "reduce" });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   const wrong = [];
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrong.push(`console: ${message.text()}`); });
   page.on("pageerror", (error) => wrong.push(`error: ${error.stack}`));

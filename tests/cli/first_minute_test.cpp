@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 
 #include "tests/base/temporary_folder.h"
@@ -22,9 +21,7 @@ class FirstMinute : public testing::Test {
 };
 
 TEST_F(FirstMinute, goes_from_nonsense_to_the_right_words) {
-  const auto start = std::chrono::steady_clock::now();
   const ProgramRun shown = run();
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
   EXPECT_EQ(shown.code, 0) << shown.errors;
   EXPECT_EQ(shown.errors, "");
   const size_t before = shown.output.find("Before training it continues with: ");

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "tests/cli/train_runs.h"
 
@@ -22,10 +21,8 @@ class WrongTraining : public testing::Test {
       std::string line = "headlight train";
       for (const std::string& word : wrong.words) line += " " + word;
       SCOPED_TRACE(line);
-      const auto start = std::chrono::steady_clock::now();
       expect_one_line(run_program(Words{"train", "--out", folder_ / "new"} + wrong.words), code,
                       wrong.part);
-      EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
       EXPECT_FALSE(std::filesystem::exists(folder_ / "new"));
     }
   }

@@ -115,8 +115,8 @@ TEST_F(NetworkOfRanks, that_is_cut_ends_both_sides_in_time) {
   TestHosts hosts(2);
   const auto launched = launch(hosts, 4, 2);
   hosts.cut(1);
-  // Two seconds without a word, one to ask who is there, and a busy machine.
-  EXPECT_TRUE(launched->wait_until_ranks_are_gone(Milliseconds(8000)));
+  // Two seconds without a word, one to ask who is there; a busy machine takes longer.
+  EXPECT_TRUE(launched->wait_until_ranks_are_gone(kPatience));
   expect_said(0, "on host1): has given no sign of life for 2 s");
   expect_silent(1);
   expect_said(2, "on host0): has given no sign of life for 2 s");
@@ -153,7 +153,7 @@ TEST_F(LongNetworkOfRanks, whose_rank_is_stopped_ends_in_time) {
     const ProcessRun run = launched->finish(kPatience);
     EXPECT_FALSE(run.timed_out);
     EXPECT_EQ(run.code, 1);
-    EXPECT_TRUE(launched->wait_until_ranks_are_gone(Milliseconds(5000)));
+    EXPECT_TRUE(launched->wait_until_ranks_are_gone(kPatience));
     expect_said(1 - stopped, "ranks (rank " + std::to_string(stopped) + " on host");
     expect_silent(stopped);
     expect_goes_on(4);

@@ -55,7 +55,7 @@ class WrongUseOfRanks : public ProgramOnRanks {
       if (use.run == nullptr) continue;
       SCOPED_TRACE(use.name);
       expect_one_line(use.run->finish(), use.code, use.part);
-      EXPECT_TRUE(use.run->wait_until_ranks_are_gone(Milliseconds(5000)));
+      EXPECT_TRUE(use.run->wait_until_ranks_are_gone(kPatience));
       use.run.reset();
     }
   }
