@@ -44,6 +44,18 @@ TEST(JinjaBad, tags_and_texts_that_do_not_end) {
   });
 }
 
+TEST(JinjaBad, loops_that_are_called_when_they_cannot_be) {
+  const std::string reason = "loop() is for loops that are recursive and have not ended";
+  expect_refused({
+      {"{% for i in l %}{{ loop(l) }}{% endfor %}", "line 1): " + reason},
+      {"{% set kept = namespace(loop=none) %}"
+       "{% for i in l %}{% for j in l recursive %}{% set kept.loop = loop %}{% endfor %}{% endfor "
+       "%}"
+       "{{ kept.loop([1]) }}",
+       "line 1): " + reason},
+  });
+}
+
 TEST(JinjaBad, words_in_the_wrong_place) {
   expect_refused({
       {"{{ }}", "line 1): unexpected }}"},

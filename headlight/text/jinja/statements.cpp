@@ -177,15 +177,14 @@ void Render::run_items(const Statement& statement, Scope& scope, const Value& it
     end_scope(inner);
     if (flow == Flow::leaves_loop) break;
   }
-  // Whoever still holds it finds an empty loop.
-  loop.items.clear();
-  loop.index = 0;
+  // Whoever still holds it finds an empty loop, which cannot be called: its scope may have gone.
+  loop = {};
   free_loops_.push_back(&loop);
 }
 
 Value Render::call_loop(const Loop& loop, Given given) {
   if (!loop.statement || !loop.statement->is_recursive) {
-    meter_.refuse("loop() is for loops that are recursive");
+    meter_.refuse("loop() is for loops that are recursive and have not ended");
   }
   const Bound bound(std::move(given), "loop", {"iterable"}, meter_);
   const Meter::Level level(meter_);
