@@ -174,7 +174,13 @@ TEST_F(Layers, sinusoidal_positions_are_sines_and_cosines_of_pairs) {
     EXPECT_NEAR(last[static_cast<size_t>(2 * i)], std::sin(angle), 1e-6);
     EXPECT_NEAR(last[static_cast<size_t>(2 * i + 1)], std::cos(angle), 1e-6);
   }
-  expect_has(error_of([&] { SinusoidalPositions({.count = 1, .width = 5}); }), "width): is 5");
+  // An odd row ends with a sine.
+  const SinusoidalPositions odd({.count = 10, .width = 5});
+  const std::vector<float> row =
+      floats(odd.forward(context, position_ids(std::vector<int64_t>{9}, 1)).data());
+  ASSERT_EQ(row.size(), 5u);
+  EXPECT_NEAR(row[3], std::cos(9 / std::pow(10000.0, 2.0 / 5)), 1e-6);
+  EXPECT_NEAR(row[4], std::sin(9 / std::pow(10000.0, 4.0 / 5)), 1e-6);
   expect_has(
       error_of([&] { positions.forward(context, position_ids(std::vector<int64_t>{8}, 3)); }),
       "id 10 at position 2");
