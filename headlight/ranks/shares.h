@@ -20,7 +20,6 @@ class Shares {
   // power of two.
   Shares(std::vector<int64_t> ends, int ranks);
 
-  int ranks() const noexcept { return ranks_; }
   int64_t size() const noexcept { return ends_.empty() ? 0 : ends_.back(); }
   // What a rank keeps after so many halvings.
   Range at(int rank, int level) const;

@@ -295,14 +295,4 @@ int64_t letters_before(std::string_view text, size_t at) {
   });
 }
 
-std::vector<MarkedText> letters_of(const MarkedText& text) {
-  std::vector<MarkedText> letters;
-  for (size_t at = 0; at < text.bytes.size();) {
-    const size_t length = code_point_at(text.bytes, at).length;
-    letters.push_back(text.slice(at, at + length));
-    at += length;
-  }
-  return letters;
-}
-
 }  // namespace headlight::text::jinja

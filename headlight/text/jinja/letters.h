@@ -47,7 +47,5 @@ bool is_upper_text(std::string_view text);
 bool all_letters(std::string_view text, const std::function<bool(char32_t)>& is_wanted);
 // Letters before a byte.
 int64_t letters_before(std::string_view text, size_t at);
-// Letters of it: text[at], one by one.
-std::vector<MarkedText> letters_of(const MarkedText& text);
 
 }  // namespace headlight::text::jinja
