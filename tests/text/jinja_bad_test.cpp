@@ -169,7 +169,7 @@ TEST(JinjaBad, what_never_ends_is_ended) {
        "{% for i in range(1000) %}{{ c.rfind(b) + c.split(b) | length }}{% endfor %}",
        "line 1): makes too much text"},
       {"{% set a = 'a' * 100000 %}{% for i in range(1000) %}{{ a.strip(a) }}{% endfor %}",
-       "line 1): takes too many steps; does a loop not end?"},
+       "line 1): makes too much text"},
       {"{% set a = 'a' * 5000 * 5000 %}{% for i in range(100000) %}{{ a.startswith(a) }}{% endfor "
        "%}",
        "line 1): takes too many steps; does a loop not end?"},

@@ -1,4 +1,6 @@
 // The language of templates: every result here is what jinja2 gives with transformers' settings.
+#include <chrono>
+
 #include "tests/text/jinja_cases.h"
 
 namespace headlight::text::jinja {
@@ -21,6 +23,17 @@ void expect_all(std::initializer_list<Case> cases) {
       ADD_FAILURE() << one.source << ": " << error.what();
     }
   }
+}
+
+TEST(JinjaTexts, are_stripped_of_many_letters_in_time_for_both_lengths) {
+  const std::string long_text = "{% set t = 'aé' * 1000000 %}{% set l = 'b' * 200 ~ 'éa' %}";
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(text_from(long_text + "{{ ('x' ~ t).rstrip(l) }}|{{ (t ~ 'x').lstrip(l) }}|"
+                                  "{{ ('x' ~ t ~ 'é') | trim('éax') }}|"
+                                  "{% for i in range(20) %}{{ t.strip(l) }}{% endfor %}"),
+            "x|x||");
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  EXPECT_LT(taken.count(), 10);
 }
 
 TEST(Jinja, values_are_written_as_python_writes_them) {

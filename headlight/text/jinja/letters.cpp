@@ -72,13 +72,18 @@ MarkedText changed(const MarkedText& text, Meter& meter, const Change& change) {
   return result;
 }
 
-bool is_one_of(std::string_view letters, std::string_view letter) {
+// In order, each once: a letter is found in few steps among however many.
+std::vector<char32_t> set_of(std::string_view letters, Meter& meter) {
+  meter.make(letters.size() * sizeof(char32_t));
+  std::vector<char32_t> set;
   for (size_t at = 0; at < letters.size();) {
-    const size_t length = code_point_at(letters, at).length;
-    if (letters.substr(at, length) == letter) return true;
-    at += length;
+    const CodePoint letter = code_point_at(letters, at);
+    set.push_back(letter.value);
+    at += letter.length;
   }
-  return false;
+  std::ranges::sort(set);
+  set.erase(std::unique(set.begin(), set.end()), set.end());
+  return set;
 }
 
 std::vector<MarkedText> split_at_space(const MarkedText& text, const Cuts& cuts) {
@@ -152,20 +157,18 @@ MarkedText stripped(const MarkedText& text, const std::optional<std::string>& le
     const size_t end = sides.right ? bytes.size() - space_at_end(bytes) : bytes.size();
     return text.slice(begin, std::max(begin, end));
   }
-  const auto share = static_cast<int64_t>(letters->size() / 256);  // of a step, for each letter
+  const std::vector<char32_t> set = set_of(*letters, meter);
   size_t begin = 0;
   size_t end = bytes.size();
   while (sides.left && begin < end) {
-    meter.step(share);
-    const size_t length = code_point_at(bytes, begin).length;
-    if (!is_one_of(*letters, bytes.substr(begin, length))) break;
-    begin += length;
+    const CodePoint letter = code_point_at(bytes, begin);
+    if (!std::ranges::binary_search(set, letter.value)) break;
+    begin += letter.length;
   }
   while (sides.right && end > begin) {
-    meter.step(share);
     size_t at = end - 1;
     while (at > begin && (static_cast<unsigned char>(bytes[at]) & 0xC0) == 0x80) --at;
-    if (!is_one_of(*letters, bytes.substr(at, end - at))) break;
+    if (!std::ranges::binary_search(set, code_point_at(bytes, at).value)) break;
     end = at;
   }
   return text.slice(begin, end);
