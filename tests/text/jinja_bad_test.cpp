@@ -193,6 +193,56 @@ TEST(JinjaBad, what_never_ends_is_ended) {
   });
 }
 
+// A template that makes `step` of `ns.x` again and again, and writes "end".
+std::string growing(const std::string& first, const std::string& step) {
+  return "{% set ns = namespace(x=" + first + ") %}{% for i in range(50000) %}" + step +
+         "{% endfor %}end";
+}
+
+// What holds values is taken apart level by level when it goes: so the levels are few.
+TEST(JinjaBad, values_that_hold_values_without_end_are_refused) {
+  const std::string reason = "line 1): a value has more than 100 levels";
+  expect_refused({
+      {growing("{}", "{% set ns.x = {'a': ns.x.get} %}"), reason},
+      {growing("[]", "{% set ns.x = [ns.x.count] %}"), reason},
+      {growing("()", "{% set ns.x = (ns.x.index,) %}"), reason},
+      {growing("[]", "{% set ns.x = [[ns.x].copy] %}"), reason},
+      {growing("{}", "{% set ns.x = {'a': ns.x['get']} %}"), reason},
+      {growing("{}", "{% set ns.x = dict(a=ns.x | attr('get')) %}"), reason},
+      {growing("{}", "{% set ns.x = ([{'a': ns.x}] | map(attribute='get') | list)[0] %}"), reason},
+      {growing("[]", "{% set ns.x = [ns.x] | select %}"), reason},
+      {growing("[]", "{% set ns.x = [ns.x] | map('list') %}"), reason},
+      {growing("[]", "{% set ns.x = [ns.x] | batch(2) %}"), reason},
+      {growing("{}", "{% set ns.x = {'a': ns.x}.values() %}"), reason},
+      {growing("{}", "{% set ns.x = {'a': ns.x}.items() %}"), reason},
+      {"{% macro m() %}{% set keeper.x = varargs %}{% endmacro %}{% set keeper = namespace(x=()) %}"
+       "{% for i in range(50000) %}{{ m(keeper.x) }}{% endfor %}",
+       reason},
+      {"{% macro m() %}{% set keeper.x = kwargs %}{% endmacro %}{% set keeper = namespace(x={}) %}"
+       "{% for i in range(50000) %}{{ m(a=keeper.x) }}{% endfor %}",
+       reason},
+  });
+}
+
+// Macros, namespaces and loops are the render's: who holds one of them holds no level.
+TEST(JinjaBad, macros_namespaces_and_loops_in_long_chains_end_well) {
+  const std::vector<std::string> sources = {
+      growing("none", "{% set ns.x = namespace(x=ns.x) %}"),
+      growing("none", "{% set ns.x = [namespace(x=ns.x)] %}"),
+      growing("none", "{% set ns.x = namespace(x=[ns]) %}"),
+      growing("none",
+              "{% set kept = ns.x %}{% macro m(a=kept) %}{{ kept }}{% endmacro %}"
+              "{% set ns.x = [m] %}"),
+      growing("none", "{% for j in [ns.x] %}{% set ns.x = [loop, loop.changed] %}{% endfor %}"),
+      growing("none",
+              "{% for j in [1] %}{{ '' if loop.changed(ns.x) }}{% set ns.x = [loop.changed]"
+              " %}{% endfor %}"),
+      "{% macro m() %}{{ caller() }}{% endmacro %}" +
+          growing("none", "{% call m() %}{% set ns.x = [caller, m] %}{% endcall %}"),
+  };
+  for (const std::string& source : sources) EXPECT_EQ(text_from(source), "end") << source;
+}
+
 TEST(JinjaBad, limits_are_the_callers) {
   EXPECT_EQ(error_from("{{ 1 }}{{ 2 }}{{ 3 }}", "{}", {.steps = 5}),
             "chat template (test, line 1): takes too many steps; does a loop not end?");

@@ -25,9 +25,13 @@ struct Callable {
   Kind kind = Kind::function;
   std::string name = {};
   Value receiver = {};                   // of a method
+  int depth = 0;                         // levels of nesting: a method's is above its receiver's
   const Procedure* procedure = nullptr;  // of a macro, with the scope that it was made in
   Scope* scope = nullptr;
 };
+
+// Throws Error for more levels than kMostLevels.
+Value make_method(Value receiver, std::string name, Meter& meter);
 
 // Arguments by the names of parameters. Throws Error for too many, unknown and repeated ones.
 class Bound {

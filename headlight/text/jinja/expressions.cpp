@@ -6,16 +6,11 @@
 namespace headlight::text::jinja {
 namespace {
 
-Value method_of(const Value& value, const std::string& name) {
-  return Value(std::make_shared<const Callable>(
-      Callable{.kind = Callable::Kind::method, .name = name, .receiver = value}));
-}
-
 Value missing(const Value& value, const std::string& name) {
   return Value::undefined("'" + type_name(value) + " object' has no attribute '" + name + "'");
 }
 
-Value loop_attribute(Loop& loop, const std::string& name) {
+Value loop_attribute(Loop& loop, const std::string& name, Meter& meter) {
   const auto index = static_cast<int64_t>(loop.index);
   const auto count = static_cast<int64_t>(loop.items.size());
   if (name == "index0") return Value(index);
@@ -34,7 +29,7 @@ Value loop_attribute(Loop& loop, const std::string& name) {
     return index + 1 < count ? loop.items[loop.index + 1]
                              : Value::undefined("there is no next item");
   }
-  if (name == "cycle" || name == "changed") return method_of(Value(&loop), name);
+  if (name == "cycle" || name == "changed") return make_method(Value(&loop), name, meter);
   return missing(Value(&loop), name);
 }
 
@@ -51,7 +46,7 @@ Value letter_of(const MarkedText& text, int64_t index, Meter& meter) {
 
 Value Render::attribute(const Value& value, const std::string& name) {
   if (const Absence* absence = value.absence()) meter_.refuse(absence->why);
-  if (value.loop()) return loop_attribute(*value.loop(), name);
+  if (value.loop()) return loop_attribute(*value.loop(), name, meter_);
   if (const Namespace* members = value.members()) {
     meter_.step(static_cast<int64_t>(members->members.size() / 8));
     for (const auto& [member, held] : members->members) {
@@ -63,7 +58,7 @@ Value Render::attribute(const Value& value, const std::string& name) {
     return Value::undefined("access to attribute '" + name + "' of '" + type_name(value) +
                             "' object is unsafe");
   }
-  if (has_method(value, name)) return method_of(value, name);
+  if (has_method(value, name)) return make_method(value, name, meter_);
   if (const Dict* dict = value.dict()) {
     if (const Value* member = find(*dict, name, meter_)) return *member;
   }

@@ -10,9 +10,11 @@
 namespace headlight::text::jinja {
 namespace {
 
+// Of what a value owns: macros, namespaces and loops refer to what the render owns.
 int depth_of(const Value& value) {
   if (const Sequence* sequence = value.sequence()) return sequence->depth;
   if (const Dict* dict = value.dict()) return dict->depth;
+  if (const Callable* callable = value.callable()) return callable->depth;
   return 0;
 }
 
@@ -134,6 +136,15 @@ Value make_dict(std::vector<std::pair<Value, Value>> members, Meter& meter) {
   check_depth(depth + 1, meter);
   return Value(
       std::make_shared<const Dict>(Dict{.members = std::move(members), .depth = depth + 1}));
+}
+
+Value make_method(Value receiver, std::string name, Meter& meter) {
+  const int depth = depth_of(receiver) + 1;
+  check_depth(depth, meter);
+  return Value(std::make_shared<const Callable>(Callable{.kind = Callable::Kind::method,
+                                                         .name = std::move(name),
+                                                         .receiver = std::move(receiver),
+                                                         .depth = depth}));
 }
 
 Value given_value(const io::Json& json, Meter& meter) {
