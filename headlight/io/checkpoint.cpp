@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "headlight/io/foreign.h"
 #include "headlight/io/torch_objects.h"
@@ -43,11 +44,14 @@ std::vector<const PickleValue*> inner_states(const Pickle& pickle, const TorchOb
                                              const PickleValue& dictionary, std::string& names) {
   constexpr std::array<std::string_view, 3> kInner = {"state_dict", "model", "model_state_dict"};
   std::vector<const PickleValue*> found;
+  size_t looked_at = 0;
   for (size_t i = 1; i < dictionary.items.size(); i += 2) {
     const PickleValue& key = pickle[dictionary.items[i - 1]];
     const PickleValue& value = pickle[dictionary.items[i]];
-    const bool is_state = key.kind == Kind::text && std::ranges::count(kInner, key.text) > 0 &&
-                          value.kind == Kind::dictionary && !value.items.empty() &&
+    if (key.kind != Kind::text || std::ranges::count(kInner, key.text) == 0) continue;
+    // More are the same names again, and may be as many copies of one large dictionary.
+    if (++looked_at > kInner.size()) break;
+    const bool is_state = value.kind == Kind::dictionary && !value.items.empty() &&
                           has_tensors_only(pickle, objects, value);
     if (!is_state) continue;
     found.push_back(&value);
@@ -99,11 +103,15 @@ StoredTensors tensors_in(std::shared_ptr<const Input> input, const Pickle& pickl
                          bool is_big_endian) {
   const PickleValue& state = state_in(*input, pickle, objects);
   std::vector<StoredTensors::Entry> entries;
+  std::set<PickleId> names;  // one long text, named again and again, is not copied as often
   for (size_t i = 1; i < state.items.size(); i += 2) {
     const PickleValue& key = pickle[state.items[i - 1]];
     if (key.kind != Kind::text) {
       refuse_checkpoint(
           *input, std::string("the name of a tensor is ") + name_of(key.kind) + ", not a text");
+    }
+    if (!names.insert(state.items[i - 1]).second) {
+      refuse_checkpoint(*input, "tensor " + in_quotes(key.text) + " is there twice");
     }
     if (valid_utf8_length(key.text) != key.text.size()) {
       refuse_checkpoint(*input, "the name " + in_quotes(key.text) + " is not UTF-8");

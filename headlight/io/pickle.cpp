@@ -10,7 +10,7 @@ namespace headlight::io {
 namespace {
 
 constexpr uint64_t kMaxPickle = 100'000'000;  // bytes
-constexpr size_t kMaxPushes = 4'000'000;      // on the stack, in one pickle
+constexpr size_t kMaxPushes = 4'000'000;      // on the stack and into copies, in one pickle
 constexpr size_t kMaxGlobalName = 256;        // characters
 
 // Operations, under the names of Python's module pickletools.
@@ -117,18 +117,25 @@ class Unpickler {
   T number() {
     return reader_.number<T>("a pickle");
   }
+  // Before so many more bytes are read.
+  void check_bytes(uint64_t more) const {
+    const uint64_t read = reader_.position() - begin_;
+    if (read <= kMaxPickle && more <= kMaxPickle - read) return;
+    refuse_pickle("it has more than " + std::to_string(kMaxPickle) + " bytes");
+  }
   Operation next() {
-    if (reader_.position() - begin_ > kMaxPickle) {
-      refuse_pickle("it has more than " + std::to_string(kMaxPickle) + " bytes");
-    }
+    check_bytes(1);
     last_ = number<uint8_t>();
     return static_cast<Operation>(last_);
   }
 
+  void count_values(size_t more) {
+    pushes_ += more;
+    if (pushes_ <= kMaxPushes) return;
+    refuse_pickle("it has more than " + std::to_string(kMaxPushes) + " values");
+  }
   void push(PickleId id) {
-    if (++pushes_ > kMaxPushes) {
-      refuse_pickle("it has more than " + std::to_string(kMaxPushes) + " values");
-    }
+    count_values(1);
     stack_.push_back(id);
   }
   void push(PickleValue value) {
@@ -258,7 +265,9 @@ class Unpickler {
           refuse_pickle(std::string("it calls ") + name_of(pickle_[function].kind) + " with " +
                         name_of(pickle_[arguments].kind));
         }
-        return push(objects_.call(pickle_[function], pickle_[arguments], pickle_));
+        PickleValue made = objects_.call(pickle_[function], pickle_[arguments], pickle_);
+        count_values(made.items.size());  // copies of what others hold too
+        return push(std::move(made));
       }
       case Operation::binpersid:
         return push(objects_.persistent(pickle_[pop()], pickle_));
@@ -289,6 +298,7 @@ class Unpickler {
   }
 
   void push_text(uint64_t size) {
+    check_bytes(size);
     push({.kind = Kind::text, .text = reader_.text(size, "a text in a pickle")});
   }
 

@@ -18,6 +18,7 @@ constexpr int64_t kMaxTorchNumber = int64_t{1} << 48;
 // Elements of a tensor that shows the numbers of its storage several times.
 constexpr int64_t kMaxExpanded = int64_t{1} << 20;
 constexpr size_t kMaxTorchTensors = 1'000'000;
+constexpr size_t kMaxStorageKey = 256;  // bytes; each tensor may copy it
 
 enum class TorchKind : uint8_t {
   ordered_dictionary,
@@ -183,6 +184,10 @@ PickleValue TorchObjects::persistent(const PickleValue& id, const Pickle& pickle
   }
   if (item(2).kind != Kind::text) refuse_object("the key of a storage is no text");
   const std::string& key = item(2).text;
+  if (key.size() > kMaxStorageKey) {
+    refuse_object("the key of a storage has " + std::to_string(key.size()) + " bytes, at most " +
+                  std::to_string(kMaxStorageKey) + " are read");
+  }
   if (!is_count(item(4))) {
     refuse_object("storage " + in_quotes(key) + ": its number of elements is not in 0 to 2^48");
   }

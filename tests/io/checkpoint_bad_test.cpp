@@ -149,7 +149,7 @@ const BadFile kPickles[] = {
     {"mark_left_over", value("(}"), "values are left over at its end"},
     {"cut_off_text", pickle("\x80\x02X" + u32(100) + "abc"), "needs 100 bytes, 3 are there"},
     {"text_of_all_lengths", pickle("\x80\x02\x8d" + u64(~uint64_t{0}) + "abc"),
-     "needs 18446744073709551615 bytes"},
+     "it has more than 100000000 bytes"},
     {"value_not_kept", value("h\x07"), "it asks for value 7, which it has not kept"},
     {"nothing_to_keep", value("q\x07"), "operation 0x71 finds no value"},
     {"tuple_without_a_mark", value("NNt"), "operation 0x74 finds no mark"},
@@ -189,6 +189,11 @@ const BadFile kPickles[] = {
     {"an_integer_of_a_million_digits", value("I" + std::string(1'000'000, '9') + "\n"),
      "operation 0x49 makes something other"},
     {"an_id_of_text", value("Pabc\n"), "operation 0x50 makes something other"},
+    {"a_list_that_becomes_a_dictionary_again_and_again",
+     value("(" + global("collections", "OrderedDict") + "q\x01" + text("a") +
+           "q\x02h\x02\x86q\x03](" + many("h\x03", 10'000) + "e\x85q\x04" +
+           many("h\x01h\x04R", 20'000) + "t"),
+     "it has more than 4000000 values"},
     {"a_billion_laughs", value("]q\x01" + many("(" + many("h\x01", 10) + "e", 500'000)),
      "it has more than 4000000 values"},
 };
@@ -235,6 +240,8 @@ const BadFile kTensors[] = {
     {"a_storage_of_no_kind", storage({.type = "N"}), "a storage is of no kind that is known"},
     {"a_storage_with_a_number_as_key", storage({.key = "K\x01"}),
      "the key of a storage is no text"},
+    {"a_storage_with_a_long_key", storage({.key = text(std::string(257, '0'))}),
+     "the key of a storage has 257 bytes, at most 256 are read"},
     {"a_storage_of_minus_one", storage({.elements = integer(-1)}),
      "its number of elements is not in 0 to 2^48"},
     {"a_storage_of_2_to_the_60", storage({.elements = integer(int64_t{1} << 60)}),
@@ -325,6 +332,14 @@ const BadFile kStates[] = {
     {"a_name_that_is_not_utf8", value(dictionary({{"\xff", pickled::tensor()}})), "is not UTF-8"},
     {"a_name_twice", value(dictionary({{"x", pickled::tensor()}, {"x", pickled::tensor()}})),
      "tensor \"x\" is there twice"},
+    {"a_long_name_again_and_again",
+     value("}(" + text(std::string(10'000'000, 'x')) + "q\x01" + pickled::tensor() + "q\x02" +
+           many("h\x01h\x02", 500'000) + "u"),
+     " is there twice"},
+    {"a_large_dictionary_as_every_model",
+     value("}(" + text("model") + "q\x01}(" + text("x") + "q\x03" + pickled::tensor() + "q\x02" +
+           many("h\x03h\x02", 400'000) + "h\x03Nuq\x04" + many("h\x01h\x04", 400'000) + "u"),
+     "its member \"model\" is a dictionary, not a tensor"},
 };
 INSTANTIATE_TEST_SUITE_P(State, BadCheckpoint, testing::ValuesIn(kStates), name_of_case);
 
@@ -378,6 +393,37 @@ const BadFile kLegacy[] = {
      "it names \"os.system\""},
 };
 INSTANTIATE_TEST_SUITE_P(Legacy, BadCheckpoint, testing::ValuesIn(kLegacy), name_of_case);
+
+// A file of zeros behind its first bytes, as large as one likes, that notes how much is read of it.
+class SparseInput : public base::Input {
+ public:
+  SparseInput(std::string start, uint64_t size) : start_(std::move(start)), size_(size) {}
+  const std::string& name() const override { return name_; }
+  uint64_t size() const override { return size_; }
+  void read(uint64_t offset, std::span<std::byte> into) const override {
+    read_ += into.size();
+    for (size_t i = 0; i < into.size(); ++i) {
+      into[i] = std::byte(offset + i < start_.size() ? start_[offset + i] : 0);
+    }
+  }
+  uint64_t bytes_read() const { return read_; }
+
+ private:
+  std::string name_ = "the file";
+  std::string start_;
+  uint64_t size_;
+  mutable uint64_t read_ = 0;
+};
+
+TEST(BadCheckpoints, with_texts_beyond_the_limit_are_refused_before_these_are_read) {
+  constexpr uint64_t kSize = 300'000'000;
+  for (const std::string& text : {"\x8d" + u64(kSize), "X" + u32(kSize), "T" + u32(kSize)}) {
+    const auto input = std::make_shared<SparseInput>("\x80\x02" + text, 2 * kSize);
+    expect_refused(error_of([&] { open_checkpoint(input); }), "checkpoint",
+                   "it has more than 100000000 bytes");
+    EXPECT_LT(input->bytes_read(), 1'000'000u);
+  }
+}
 
 TEST(BadCheckpoints, cut_off_anywhere_give_one_error) {
   for (const std::string& bytes : {archive_bytes(good_archive()), LegacyParts{}.bytes()}) {
