@@ -4,7 +4,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include <algorithm>
+#include <cstdlib>
 
 #include "headlight/text/growth.h"
 #include "headlight/text/pattern_syntax.h"
@@ -14,8 +14,9 @@ namespace headlight::text {
 namespace {
 
 constexpr size_t kLongestExpression = 10'000;  // bytes
-constexpr uint32_t kFirstSteps = 256;          // of one match; most take fewer than fifty
 constexpr uint32_t kHeapLimit = 64 * 1024;     // KiB
+constexpr int64_t kFreeSteps = 1'000'000;      // however short the text is
+constexpr int64_t kStepsPerByte = 32;          // the published expressions take fewer than ten
 
 const std::string* member(const io::Json* pattern, std::string_view key) {
   const io::Json* found = pattern != nullptr ? pattern->find(key) : nullptr;
@@ -39,11 +40,10 @@ class Pattern::Expression {
     } catch (const base::Error& error) {
       refuse(error.what());
     }
-    int error = 0;
-    size_t place = 0;
-    code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
-                              PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C,
-                              &error, &place, nullptr));
+    int error = compile(translated, 0);
+    // A match that begins with a letter of two cases is preceded by a search for each of them,
+    // which may go through the whole text at every match.
+    if (code_ && begins_with_letter()) error = compile(translated, PCRE2_NO_START_OPTIMIZE);
     if (code_) return;
     unsigned char message[200] = {};
     pcre2_get_error_message(error, message, sizeof message);
@@ -62,33 +62,55 @@ class Pattern::Expression {
     void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
   };
 
+  int compile(const std::string& translated, uint32_t options) {
+    options |= PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C;
+    int error = 0;
+    size_t place = 0;
+    code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
+                              options, &error, &place, nullptr));
+    return error;
+  }
+  // Whether each match begins with one and the same letter, in whatever case.
+  bool begins_with_letter() const {
+    uint32_t kind = 0;
+    uint32_t unit = 0;
+    pcre2_pattern_info(code_.get(), PCRE2_INFO_FIRSTCODETYPE, &kind);
+    pcre2_pattern_info(code_.get(), PCRE2_INFO_FIRSTCODEUNIT, &unit);
+    return kind == 1 && (unit | 0x20) >= 'a' && (unit | 0x20) <= 'z';
+  }
+
   std::string source_;
   std::unique_ptr<pcre2_code, Free> code_;
 };
 
-// Matches in one text. A match that takes many steps is tried again with more of them, as long as
-// all such attempts together stay within a small multiple of the text's length: so no expression
-// takes more than linear time.
+// Matches in one text. Wherever a match has made a choice it calls out, and what it has done since
+// is counted: one step, and the letters that it has gone over. PCRE2's own limits count no letters,
+// and begin anew at each place. All matches together stay within a small multiple of the text's
+// length: so no expression takes more than linear time.
 class Pattern::Expression::Search {
  public:
   Search(const Expression& expression, std::string_view text)
       : expression_(expression),
         text_(text),
-        steps_left_(1'000'000 + 64 * static_cast<int64_t>(text.size())),
+        steps_left_(kFreeSteps + kStepsPerByte * static_cast<int64_t>(text.size())),
         data_(pcre2_match_data_create_from_pattern(expression.code(), nullptr)),
         context_(pcre2_match_context_create(nullptr)) {
     if (!data_ || !context_) throw std::bad_alloc();
     pcre2_set_heap_limit(context_.get(), kHeapLimit);
+    pcre2_set_match_limit(context_.get(), UINT32_MAX);
+    pcre2_set_depth_limit(context_.get(), UINT32_MAX);
+    pcre2_set_callout(context_.get(), count, this);
   }
+  Search(const Search&) = delete;  // PCRE2 knows its address
+  Search& operator=(const Search&) = delete;
 
   // The first match from `from` on.
   bool find(size_t from, size_t& begin, size_t& end) {
-    int result = run(from, kFirstSteps);
-    for (uint32_t steps = kFirstSteps * 8; is_limit(result) && steps_left_ > 0; steps *= 8) {
-      const auto most = static_cast<uint32_t>(std::min<int64_t>({steps, steps_left_, 1 << 30}));
-      steps_left_ -= most;
-      result = run(from, most);
-    }
+    start_ = from;
+    position_ = from;
+    const int result =
+        pcre2_match(expression_.code(), reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(),
+                    from, PCRE2_NO_UTF_CHECK, data_.get(), context_.get());
     if (result == PCRE2_ERROR_NOMATCH) return false;
     if (result < 0) {
       throw base::Error(base::ErrorKind::bad_input, "text", "",
@@ -103,20 +125,23 @@ class Pattern::Expression::Search {
   }
 
  private:
-  static bool is_limit(int result) {
-    return result == PCRE2_ERROR_MATCHLIMIT || result == PCRE2_ERROR_DEPTHLIMIT;
-  }
-
-  int run(size_t from, uint32_t steps) {
-    pcre2_set_match_limit(context_.get(), steps);
-    pcre2_set_depth_limit(context_.get(), steps);
-    return pcre2_match(expression_.code(), reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(),
-                       from, PCRE2_NO_UTF_CHECK, data_.get(), context_.get());
+  static int count(pcre2_callout_block* block, void* self) {
+    Search& search = *static_cast<Search*>(self);
+    if (block->start_match != search.start_) {
+      search.start_ = search.position_ = block->start_match;
+    }
+    const auto from = static_cast<int64_t>(search.position_);
+    const auto to = static_cast<int64_t>(block->current_position);
+    search.position_ = block->current_position;
+    search.steps_left_ -= 1 + std::abs(to - from);
+    return search.steps_left_ < 0 ? PCRE2_ERROR_CALLOUT : 0;
   }
 
   const Expression& expression_;
   std::string_view text_;
   int64_t steps_left_;
+  size_t start_ = 0;     // where the match that is tried begins
+  size_t position_ = 0;  // of its last choice
   std::unique_ptr<pcre2_match_data, Free> data_;
   std::unique_ptr<pcre2_match_context, Free> context_;
 };

@@ -20,7 +20,8 @@ class Pattern {
   explicit Pattern(const Component& component);
 
   // All of the text, as stretches where the pattern is and where it is not. Throws Error(bad_input)
-  // where an expression takes more steps than a small multiple of the text's length.
+  // where an expression takes more steps than a small multiple of the text's length; each letter
+  // that it reads ahead is one.
   void divide(std::string_view text, const StretchTaker& take) const;
   // The text with `content` wherever the pattern is. Throws Error(bad_input) when it would have
   // more than `longest` bytes.

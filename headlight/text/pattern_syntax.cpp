@@ -46,6 +46,11 @@ class Translation {
   };
 
   bool is_next(std::string_view text) const { return text_.substr(at_).starts_with(text); }
+  // {n,m}: other braces stand for themselves.
+  bool is_next_times() const {
+    return is_next("{") && at_ + 1 < text_.size() &&
+           (is_digit_of_ascii(text_[at_ + 1]) || text_[at_ + 1] == ',');
+  }
   bool skip(std::string_view text) {
     if (!is_next(text)) return false;
     at_ += text.size();
@@ -77,10 +82,7 @@ class Translation {
       case '?':
         return take_quantifier();
       case '{':
-        if (at_ + 1 < text_.size() &&
-            (is_digit_of_ascii(text_[at_ + 1]) || text_[at_ + 1] == ',')) {
-          return take_times();
-        }
+        if (is_next_times()) return take_times();
         break;
       case '^':
       case '$':
@@ -139,6 +141,16 @@ class Translation {
     last_ = groups_.back().kind;
     is_caseless_ = groups_.back().was_caseless;
     groups_.pop_back();
+    const bool is_repeated = is_next("?") || is_next("*") || is_next("+") || is_next_times();
+    if (last_ == Atom::group && !is_repeated) report_choice();
+  }
+
+  // All that a match may try again, or read far ahead for, is a choice among alternatives or
+  // lengths: it calls out behind each of them, so that somebody can count. Where the match ends
+  // there is nothing to count, since the next one goes on from there.
+  void report_choice() {
+    const bool is_end = groups_.empty() && (at_ == text_.size() || is_next("|"));
+    if (!is_end) result_ += "(?C)";
   }
 
   void check_repeated(bool is_optional) {
@@ -153,16 +165,18 @@ class Translation {
     check_repeated(sign == '?');
     result_ += sign;
     if (is_next("?") || is_next("+")) result_ += text_[at_++];
+    report_choice();
   }
 
+  [[noreturn]] static void refuse_times() {
+    refuse("more than " + std::to_string(kMostTimes) + " repetitions");
+  }
   int64_t take_number() {
     int64_t number = 0;
     if (at_ >= text_.size() || !is_digit_of_ascii(text_[at_])) refuse("a repetition {,n}");
     while (at_ < text_.size() && is_digit_of_ascii(text_[at_])) {
       number = number * 10 + (text_[at_++] - '0');
-      if (number > kMostTimes) {
-        refuse("more than " + std::to_string(kMostTimes) + " repetitions");
-      }
+      if (number > kMostTimes) refuse_times();
     }
     return number;
   }
@@ -170,6 +184,8 @@ class Translation {
   void take_times() {
     ++at_;
     const int64_t least = take_number();
+    least_times_ += least;
+    if (least_times_ > kMostTimes) refuse_times();
     std::string most;
     const bool is_range = skip(",");
     if (is_range && !is_next("}")) most = std::to_string(take_number());
@@ -178,6 +194,7 @@ class Translation {
     result_ += "{" + std::to_string(least) + (is_range ? "," + most : "") + "}";
     if (is_next("+") || (is_next("?") && !is_range)) refuse("a repetition of a repetition");
     if (skip("?")) result_ += '?';
+    report_choice();
   }
 
   void forbid_caseless() const {
@@ -365,6 +382,7 @@ class Translation {
   std::string result_ = {};
   std::vector<Group> groups_ = {};
   Atom last_ = Atom::none;
+  int64_t least_times_ = 0;  // of all {n,m} together: what a place costs before any choice
   bool is_caseless_ = false;
   char before_ = 0;  // the letter before, within (?i: )
 };

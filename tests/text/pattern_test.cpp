@@ -63,6 +63,7 @@ TEST(Expressions, that_might_mean_something_else_are_refused) {
       {"a{2}?", "a repetition of a repetition"},
       {"a{1,2}+", "a repetition of a repetition"},
       {"a{1,9999}", "more than 1000 repetitions"},
+      {"a{600}|b{600}", "more than 1000 repetitions"},
       {"a{1,2", "a repetition without its }"},
       {"(?<name>a)", "a group begins with (?<"},
       {"(?P<n>a)", "a group begins with (?P"},
@@ -129,6 +130,9 @@ TEST(Expressions, take_time_in_proportion_to_the_text) {
   EXPECT_EQ(published.encode(spaces + "a").size(), 3u);
   EXPECT_EQ(published.encode(spaces).size(), 1u);
   EXPECT_EQ(published.encode(std::string(1'000'000, 'x')).size(), 1u);
+  const std::string letters(4'000'000, 'x');
+  EXPECT_EQ(splitting_by("[xX]", "Isolated").encode(letters).size(), letters.size());
+  EXPECT_EQ(splitting_by("(?i:x)", "Isolated").encode(letters).size(), letters.size());
   // Those that cannot are stopped.
   const Tokenizer hostile = splitting_by("a*a*a*a*a*a*a*b", "Isolated");
   EXPECT_NE(io::error_of([&] {
@@ -137,6 +141,49 @@ TEST(Expressions, take_time_in_proportion_to_the_text) {
             std::string::npos);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   EXPECT_LT(taken.count(), 60);
+}
+
+// Letters that a match passes over in one step, at each place anew: before a repetition that gives
+// nothing back, in a group that does not, in a look ahead, at each length of another one.
+TEST(Expressions, that_read_far_ahead_at_each_place_are_stopped) {
+  const std::string letters(10'000'000, 'a');
+  const auto start = std::chrono::steady_clock::now();
+  for (const char* expression :
+       {R"(a*+\p{N})", R"(\p{L}+\p{N})", R"((?>a*)\p{N})", R"(a(?=a*))", R"((?=a*+))",
+        R"(a(?!a*\p{N}))", R"(\w*?a*+\p{N})", R"(a*?\p{N})", R"(a{1000}\p{N})",
+        R"((?:a|\p{L})a*+\p{N})", R"((a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)\p{N})",
+        R"(a?a?a?a?a?a?a?a?a?a?a?a?\p{N})", R"(a*a*a*\p{N})"}) {
+    const Tokenizer hostile = splitting_by(expression, "Isolated");
+    EXPECT_NE(io::error_of([&] { hostile.encode(letters); }).find("takes too many steps"),
+              std::string::npos)
+        << expression;
+  }
+  std::string braces;
+  std::string choices;
+  for (int i = 0; i < 30; ++i) {
+    braces += "a{";
+    choices += "(a|a){";
+  }
+  const Tokenizer hostile = splitting_by(choices + R"(\p{N})", "Isolated");
+  EXPECT_NE(io::error_of([&] { hostile.encode(braces); }).find("takes too many steps"),
+            std::string::npos);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  EXPECT_LT(taken.count(), 300);
+}
+
+TEST(Expressions, as_published_pass_over_ten_megabytes_of_any_letter) {
+  const std::vector<const char*> published = {
+      R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
+      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)",
+      R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+  };
+  for (const char* expression : published) {
+    const Tokenizer tokenizer = splitting_by(expression, "Isolated");
+    for (const char letter : {'a', 'A', ' ', '\n', '1', '!', '\''}) {
+      EXPECT_FALSE(tokenizer.encode(std::string(10'000'000, letter)).empty()) << expression;
+    }
+  }
 }
 
 TEST(Replacements, do_not_make_texts_endless) {
