@@ -65,7 +65,7 @@ void RequestBatch::State::write(Context& context) {
   }
   attempt(requests, [&] {
     const auto count = static_cast<int64_t>(ids.size());
-    const LogitRows rows(context, decoding_->read(context, Tensor::of({count, 1}, ids)));
+    const LogitRows rows(context, model_, decoding_->read(context, Tensor::of({count, 1}, ids)));
     std::vector<int64_t> row_of(ids.size());
     std::iota(row_of.begin(), row_of.end(), 0);
     choose(context, sequences_, rows, row_of);
@@ -218,7 +218,7 @@ void RequestBatch::State::score(Context& context, Newcomer& newcomer, const Tens
   if (count == 0) return;
   const Tensor before = states.slice(1, 0, count).contiguous();
   const Tensor logits = model_.logits(context, Value::leaf(before)).data();
-  const LogitRows rows(context, logits.reshaped({count, logits.size(2)}));
+  const LogitRows rows(context, model_, logits.reshaped({count, logits.size(2)}));
   for (int64_t row = 0; row < count; ++row) {
     newcomer.scores.push_back(scored_token(rows, static_cast<size_t>(row),
                                            ids[static_cast<size_t>(newcomer.read + row + 1)],
@@ -248,7 +248,7 @@ void RequestBatch::State::begin(Context& context, const Turn& turn, const Tensor
       row_of.push_back(static_cast<int64_t>(i));
     }
   }
-  choose(context, begun, LogitRows(context, logits), row_of);
+  choose(context, begun, LogitRows(context, model_, logits), row_of);
   std::vector<int64_t> rows;
   for (size_t i = 0; i < begun.size(); ++i) {
     if (begun[i].goes_on()) rows.push_back(row_of[i]);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "headlight/infer/padding.h"
 
@@ -43,6 +44,17 @@ bool have_sources(const std::vector<Prompt>& prompts) {
   return std::ranges::any_of(prompts, [](const Prompt& prompt) { return !prompt.source.empty(); });
 }
 
+Tensor without(const Tensor& rows, const std::vector<int64_t>& banned) {
+  if (banned.empty()) return rows;
+  const float* first = rows.data<float>();
+  Tensor left = Tensor::of(rows.shape(), std::vector<float>(first, first + rows.elements()));
+  for (int64_t row = 0; row < left.size(0); ++row) {
+    float* logits = left.mutable_data<float>() + row * left.size(1);
+    for (const int64_t id : banned) logits[id] = -std::numeric_limits<float>::infinity();
+  }
+  return left;
+}
+
 PaddedIds padded_field(const std::vector<Prompt>& prompts, std::vector<int64_t> Prompt::*field) {
   std::vector<std::vector<int64_t>> lists;
   lists.reserve(prompts.size());
@@ -52,9 +64,9 @@ PaddedIds padded_field(const std::vector<Prompt>& prompts, std::vector<int64_t> 
 
 }  // namespace
 
-LogitRows::LogitRows(Context& context, const Tensor& rows)
-    : logits(rows),
-      log_probabilities(autograd::log_softmax(context, autograd::Value::leaf(rows)).data()) {}
+LogitRows::LogitRows(Context& context, const Model& model, const Tensor& rows)
+    : logits(without(rows, model.special_ids().banned)),
+      log_probabilities(autograd::log_softmax(context, autograd::Value::leaf(logits)).data()) {}
 
 std::span<const float> LogitRows::row_of(const Tensor& rows, size_t row) {
   const auto width = static_cast<size_t>(rows.size(1));
@@ -88,7 +100,7 @@ LogitRows Sequences::from_scratch() {
   const PaddedIds read = padded_field(sequences_, &Prompt::ids);
   batch.ids = read.ids;
   batch.lens = read.lens;
-  return {context_, model_.next_logits(context_, batch)};
+  return {context_, model_, model_.next_logits(context_, batch)};
 }
 
 // All but the last ids of the prompts, as far as all have them; how many were read of each.
@@ -126,7 +138,7 @@ LogitRows Sequences::begin() {
   sequences_.clear();
   const Tensor rows = decoding_->read(context_, rest.ids, rest.lens);
   keep();
-  return {context_, rows};
+  return {context_, model_, rows};
 }
 
 void Sequences::keep() const {
@@ -139,7 +151,7 @@ LogitRows Sequences::read(std::span<const int64_t> ids) {
                                      std::vector<int64_t>(ids.begin(), ids.end()));
     const Tensor rows = decoding_->read(context_, column);
     if (read_before_ != nullptr) read_ids_.push_back(ids[0]);
-    return {context_, rows};
+    return {context_, model_, rows};
   }
   for (size_t b = 0; b < ids.size(); ++b) sequences_[b].ids.push_back(ids[b]);
   return from_scratch();

@@ -10,12 +10,12 @@
 
 namespace headlight::infer {
 
-// Logits (B, V), and the logarithms of their probabilities.
+// Logits (B, V), and the logarithms of their probabilities. What the model never writes has -inf.
 struct LogitRows {
   tensor::Tensor logits;
   tensor::Tensor log_probabilities;
 
-  LogitRows(Context& context, const tensor::Tensor& rows);
+  LogitRows(Context& context, const Model& model, const tensor::Tensor& rows);
   std::span<const float> logits_of(size_t row) const { return row_of(logits, row); }
   // Throws Error(failed) when it is not a number.
   float log_probability(size_t row, int64_t id) const;

@@ -27,7 +27,7 @@ struct Architecture {
   std::string_view model_type;     // of a folder's config.json; outlives the architecture
   Capabilities capabilities = {};  // of its models at best; a folder may hold less
   // A folder's model, from its configuration (`path` is for errors) and from what the headers of
-  // the tensors show where the configuration leaves it open; no numbers are read. Throws
+  // the tensors show where the configuration leaves it open. Throws
   // Error(bad_input) with the key at fault.
   ModelPlan (*read)(const io::Json& config, const std::string& path,
                     const io::StoredTensors& tensors) = nullptr;

@@ -49,7 +49,7 @@ nn::TransformerBlock block_of(const BertConfig& config, int64_t layer) {
        .activation = config.activation,
        .epsilon = config.layer_norm_eps,
        .dropout = config.dropout,
-       .attention_dropout = config.dropout,
+       .attention_dropout = config.attention_dropout.value_or(config.dropout),
        .names = {.self = attention,
                  .self_norm = name + "attention.output.LayerNorm",
                  .feed_forward_norm = name + "output.LayerNorm",

@@ -20,6 +20,7 @@ struct BertConfig {
   nn::Activation activation = nn::Activation::gelu;
   float layer_norm_eps = 1e-12F;
   float dropout = 0;
+  std::optional<float> attention_dropout = {};  // absent: the same
   bool pooler = true;
   bool masked_words = true;  // the head that predicts words
   bool tied_head = true;     // its weight is the embedding table

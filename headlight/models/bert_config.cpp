@@ -85,6 +85,7 @@ BertConfig Bert::read_config(const io::Json& json, const std::string& path) {
   config.activation = reader.activation("hidden_act", config.activation);
   config.layer_norm_eps = reader.fraction("layer_norm_eps", false, config.layer_norm_eps);
   config.dropout = reader.fraction("hidden_dropout_prob", true, 0);
+  config.attention_dropout = reader.fraction("attention_probs_dropout_prob", true, config.dropout);
   config.classes = read_classes(reader);
   config.classifier_dropout = reader.fraction("classifier_dropout", true, config.dropout);
   config.special_ids = reader.special_ids(config.vocab_size, OutsideIds::none);
@@ -101,6 +102,7 @@ BertConfig Bert::read_config(const io::Json& json, const std::string& path) {
   reader.require_same("hidden_act", "activation_function");
   refuse_foreign_settings(reader);
   config.tied_head = reader.boolean("tie_word_embeddings", true);
+  refuse_unread_settings(reader, kType);
   return config;
 }
 
@@ -121,7 +123,8 @@ io::Json Bert::config() const {
       {"hidden_act", kernels::name_of(config_.activation)},
       {"layer_norm_eps", short_number(config_.layer_norm_eps)},
       {"hidden_dropout_prob", short_number(config_.dropout)},
-      {"attention_probs_dropout_prob", short_number(config_.dropout)}};
+      {"attention_probs_dropout_prob",
+       short_number(config_.attention_dropout.value_or(config_.dropout))}};
   if (classifier_) {
     config.emplace_back("classifier_dropout", short_number(config_.classifier_dropout));
     write_classes(config, *config_.classes);

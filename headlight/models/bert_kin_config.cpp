@@ -55,7 +55,6 @@ BertKinConfig read_distilbert_config(const ConfigReader& reader) {
   const auto size = [&reader](std::string_view key, std::string_view other, int64_t most) {
     return reader.size(reader.spelling(key, other), most);
   };
-  reader.refuse_if_set("sinusoidal_pos_embds", "positions are always trained here");
   config.hidden_size = size("dim", "hidden_size", kMostWidth);
   config.num_hidden_layers = size("n_layers", "num_hidden_layers", kMostLayers);
   config.num_attention_heads = size("n_heads", "num_attention_heads", kMostWidth);

@@ -46,11 +46,11 @@ std::vector<std::string> read_labels(const ConfigReader& reader, const io::Json&
     if (seen[number]) {
       reader.refuse("id2label", "has number " + std::to_string(number) + " twice");
     }
-    if (name.text() == nullptr) {
+    if (name.text() == nullptr && !name.integer()) {
       reader.refuse("id2label", "the label of number " + std::to_string(number) + " is not a text");
     }
     seen[number] = true;
-    labels[number] = *name.text();
+    labels[number] = name.text() != nullptr ? *name.text() : std::to_string(*name.integer());
   }
   return labels;
 }

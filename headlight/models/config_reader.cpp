@@ -244,6 +244,32 @@ std::optional<int64_t> ConfigReader::id_of(std::string_view key, const io::Json&
   return integer;
 }
 
+// A list that is something else is refused by who generates. The end is not banned as a word, as
+// transformers has it.
+std::vector<int64_t> ConfigReader::banned_ids(int64_t vocab_size, const SpecialIds& ids) const {
+  std::vector<int64_t> banned;
+  const auto ban = [&](std::string_view key, const io::Json& value) {
+    const std::optional<int64_t> id = id_of(key, value, vocab_size, OutsideIds::none);
+    if (id && std::ranges::find(banned, *id) == banned.end()) banned.push_back(*id);
+  };
+  const auto is_end = [&](const io::Json& value) {
+    const auto is_it = [&](int64_t end) { return value.integer() == end; };
+    return (ids.end && is_it(*ids.end)) || std::ranges::any_of(ids.other_ends, is_it);
+  };
+  const io::Json* words = find("bad_words_ids");
+  if (words != nullptr && words->array() != nullptr) {
+    for (const io::Json& word : *words->array()) {
+      if (word.array() == nullptr || word.array()->size() != 1) continue;
+      if (!is_end(word.array()->front())) ban("bad_words_ids", word.array()->front());
+    }
+  }
+  const io::Json* suppressed = find("suppress_tokens");
+  if (suppressed != nullptr && suppressed->array() != nullptr) {
+    for (const io::Json& id : *suppressed->array()) ban("suppress_tokens", id);
+  }
+  return banned;
+}
+
 SpecialIds ConfigReader::special_ids(int64_t vocab_size, OutsideIds outside) const {
   SpecialIds ids{.padding = id("pad_token_id", vocab_size, outside),
                  .begin = id("bos_token_id", vocab_size, outside),
@@ -251,13 +277,14 @@ SpecialIds ConfigReader::special_ids(int64_t vocab_size, OutsideIds outside) con
   const io::Json* ends = find("eos_token_id");
   if (ends == nullptr || ends->array() == nullptr) {
     ids.end = id("eos_token_id", vocab_size, outside);
-    return ids;
+  } else {
+    for (const io::Json& value : *ends->array()) {
+      const std::optional<int64_t> end = id_of("eos_token_id", value, vocab_size, outside);
+      if (end && ids.end) ids.other_ends.push_back(*end);
+      if (!ids.end) ids.end = end;
+    }
   }
-  for (const io::Json& value : *ends->array()) {
-    const std::optional<int64_t> end = id_of("eos_token_id", value, vocab_size, outside);
-    if (end && ids.end) ids.other_ends.push_back(*end);
-    if (!ids.end) ids.end = end;
-  }
+  ids.banned = banned_ids(vocab_size, ids);
   return ids;
 }
 
@@ -337,6 +364,8 @@ void write_special_ids(io::Json::Object& config, const SpecialIds& ids) {
     config.back().second = std::move(ends);
   }
   write("decoder_start_token_id", ids.decoder_start);
+  if (ids.banned.empty()) return;
+  config.emplace_back("suppress_tokens", io::Json::Array(ids.banned.begin(), ids.banned.end()));
 }
 
 double short_number(float number) {

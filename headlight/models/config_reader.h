@@ -49,7 +49,8 @@ class ConfigReader {
   // "relu", "gelu" (exact), "gelu_new" (the tanh form) or "silu", and other programs' names of
   // them.
   nn::Activation activation(std::string_view key, nn::Activation otherwise) const;
-  // pad_token_id, bos_token_id, eos_token_id (or a list of them) and decoder_start_token_id.
+  // pad_token_id, bos_token_id, eos_token_id (or a list of them) and decoder_start_token_id; what
+  // is banned are suppress_tokens and those of bad_words_ids that are one id.
   SpecialIds special_ids(int64_t vocab_size, OutsideIds outside) const;
   // Throws unless the key is absent or has this value.
   void require(std::string_view key, const io::Json& value) const;
@@ -77,6 +78,7 @@ class ConfigReader {
   std::optional<int64_t> id(std::string_view key, int64_t vocab_size, OutsideIds outside) const;
   std::optional<int64_t> id_of(std::string_view key, const io::Json& value, int64_t vocab_size,
                                OutsideIds outside) const;
+  std::vector<int64_t> banned_ids(int64_t vocab_size, const SpecialIds& ids) const;
 
   const io::Json& json_;
   const std::string& path_;

@@ -62,21 +62,40 @@ const Architecture& architecture_of(const io::Json& config, const std::string& p
   return *registry.find(by_names);
 }
 
-// What generating programs read of generation_config.json rather than of config.json.
+bool generates(const Architecture& architecture, const io::Json& config) {
+  const Capabilities& can = architecture.capabilities;
+  return (can.continues_prompt || can.translates) && !names_classifier(config);
+}
+
+// What generating programs read of generation_config.json, where there is one, rather than of
+// config.json.
 io::Json with_generation_ids(base::FileSystem& files, const std::string& folder, io::Json config) {
   constexpr std::array<std::string_view, 4> kIds = {"pad_token_id", "bos_token_id", "eos_token_id",
                                                     "decoder_start_token_id"};
+  constexpr std::array<std::string_view, 2> kBanned = {"bad_words_ids", "suppress_tokens"};
   const std::string path = folder + "/" + kGenerationFile;
-  const bool generates = config.object() != nullptr && !names_classifier(config);
-  if (!generates || !base::exists(files, path)) return config;
+  if (!base::exists(files, path)) return config;
   const io::Json settings = io::read_json(files, path);
+  const auto take = [&](std::string_view key, const io::Json* value) {
+    std::erase_if(*config.object(), [&](const io::Json::Member& one) { return one.first == key; });
+    if (value != nullptr) config.object()->emplace_back(key, *value);
+  };
   for (const std::string_view key : kIds) {
     const io::Json* id = settings.find(key);
-    if (id == nullptr || id->is_null()) continue;
-    std::erase_if(*config.object(), [&](const io::Json::Member& one) { return one.first == key; });
-    config.object()->emplace_back(key, *id);
+    if (id != nullptr && !id->is_null()) take(key, id);
   }
+  for (const std::string_view key : kBanned) take(key, settings.find(key));
   return config;
+}
+
+// transformers lets this key turn causal attention into attention both ways, and back.
+void check_causality(const Architecture& architecture, const ConfigReader& reader) {
+  const Capabilities& can = architecture.capabilities;
+  if (can.translates) {
+    reader.require("is_causal", io::Json());
+  } else {
+    reader.require("is_causal", can.continues_prompt);
+  }
 }
 
 // The tensors under today's names. Two spellings of one name are two tensors for one parameter.
@@ -160,20 +179,29 @@ struct ModelSource {
   std::string path;  // of the configuration
   io::Json config;
   io::StoredTensors tensors;
+  const Architecture* architecture = nullptr;
   bool is_gguf = false;
 };
 
-ModelSource open_source(base::FileSystem& files, const std::string& place) {
+ModelSource open_source(base::FileSystem& files, const std::string& place, const Registry& registry,
+                        std::vector<std::string>* notes) {
   const ModelFiles found = find_model_files(files, place);
   if (io::is_gguf_path(found.weights)) {
     const io::Gguf file = io::open_gguf(files, found.weights);
     io::Json config = gguf_config(GgufSettingsReader(file));
     io::StoredTensors tensors = gguf_tensors(file, *config.find("model_type")->text());
-    return {found.weights, std::move(config), std::move(tensors), true};
+    const Architecture& architecture =
+        architecture_of(config, found.weights, registry, tensors, notes);
+    return {found.weights, std::move(config), std::move(tensors), &architecture, true};
   }
   const std::string path = found.folder + "/" + kConfigFile;
-  io::Json config = with_generation_ids(files, found.folder, io::read_json(files, path));
-  return {path, std::move(config), io::open_tensors(files, found.weights)};
+  io::Json config = io::read_json(files, path);
+  io::StoredTensors tensors = io::open_tensors(files, found.weights);
+  const Architecture& architecture = architecture_of(config, path, registry, tensors, notes);
+  check_causality(architecture, ConfigReader(config, path));
+  if (generates(architecture, config))
+    config = with_generation_ids(files, found.folder, std::move(config));
+  return {path, std::move(config), std::move(tensors), &architecture};
 }
 
 }  // namespace
@@ -197,14 +225,13 @@ nn::StoredState stored_state(const io::StoredTensors& tensors) {
 
 std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& place,
                                   const Registry& registry, std::vector<std::string>* notes) {
-  const ModelSource source = open_source(files, place);
-  const auto& [path, config, tensors, is_gguf] = source;
-  const Architecture& architecture = architecture_of(config, path, registry, tensors, notes);
-  const ModelPlan plan = architecture.read(config, path, tensors);
+  const ModelSource source = open_source(files, place, registry, notes);
+  const auto& [path, config, tensors, architecture, is_gguf] = source;
+  const ModelPlan plan = architecture->read(config, path, tensors);
   check_running_memory(files, path, weight_bytes(plan), plan);
   const std::string where =
       tensors.entries().empty() ? path : tensors.path_of(tensors.entries().front());
-  nn::StoredState state = named_state(architecture, tensors, where);
+  nn::StoredState state = named_state(*architecture, tensors, where);
   if (is_gguf) undo_gguf_changes(config, state);
   std::unique_ptr<Model> model = plan.make();
   check_running_memory(files, path, running_bytes(*model), plan);
@@ -219,13 +246,11 @@ std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& pl
 
 Capabilities abilities_of(base::FileSystem& files, const std::string& place,
                           const Registry& registry) {
-  const ModelSource source = open_source(files, place);
-  const Architecture& architecture =
-      architecture_of(source.config, source.path, registry, source.tensors, nullptr);
-  nn::StoredState state = named_state(architecture, source.tensors, source.path);
+  const ModelSource source = open_source(files, place, registry, nullptr);
+  nn::StoredState state = named_state(*source.architecture, source.tensors, source.path);
   if (source.is_gguf) undo_gguf_changes(source.config, state);
   const std::unique_ptr<Model> model =
-      architecture.read(source.config, source.path, source.tensors).make();
+      source.architecture->read(source.config, source.path, source.tensors).make();
   model->check_state(state, source.path);
   return model->capabilities();
 }
@@ -236,16 +261,38 @@ uint64_t running_bytes(const Model& model) {
   return sizeof(float) * static_cast<uint64_t>(numbers);
 }
 
+namespace {
+
+// Single ids are banned; words of several are not.
+void check_banned_ids(const ConfigReader& reader, const std::string& way_out) {
+  const io::Json* words = reader.find("bad_words_ids");
+  if (words != nullptr) {
+    const auto is_single = [](const io::Json& word) {
+      return word.array() != nullptr && word.array()->size() == 1 &&
+             word.array()->front().integer();
+    };
+    if (words->array() == nullptr || !std::ranges::all_of(*words->array(), is_single)) {
+      reader.refuse_if_set("bad_words_ids", "has words of several ids, " + way_out);
+    }
+  }
+  const io::Json* ids = reader.find("suppress_tokens");
+  if (ids != nullptr && ids->array() == nullptr) reader.refuse_if_set("suppress_tokens", way_out);
+}
+
+}  // namespace
+
 void check_generation_settings(base::FileSystem& files, const std::string& folder) {
-  constexpr std::array<std::string_view, 10> kTokens = {
-      "suppress_tokens",     "begin_suppress_tokens",
-      "bad_words_ids",       "forced_bos_token_id",
-      "forced_eos_token_id", "forced_decoder_ids",
-      "force_words_ids",     "sequence_bias",
-      "constraints",         "exponential_decay_length_penalty"};
+  constexpr std::array<std::string_view, 7> kTokens = {"begin_suppress_tokens",
+                                                       "forced_bos_token_id",
+                                                       "forced_decoder_ids",
+                                                       "force_words_ids",
+                                                       "sequence_bias",
+                                                       "constraints",
+                                                       "exponential_decay_length_penalty"};
   constexpr std::array<std::string_view, 4> kCounts = {
       "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "min_length", "min_new_tokens"};
-  const std::string path = folder + "/" + kGenerationFile;
+  std::string path = folder + "/" + kGenerationFile;
+  if (!base::exists(files, path)) path = folder + "/" + kConfigFile;
   if (!base::exists(files, path)) return;
   const io::Json settings = io::read_json(files, path);
   const ConfigReader reader(settings, path);
@@ -253,6 +300,13 @@ void check_generation_settings(base::FileSystem& files, const std::string& folde
   for (const std::string_view key : kTokens) reader.refuse_if_set(key, way_out);
   for (const std::string_view key : kCounts) {
     if (reader.integer(key, 0, INT64_MAX, 0) != 0) reader.refuse_if_set(key, way_out);
+  }
+  check_banned_ids(reader, way_out);
+  // A text ends at its limit all the same.
+  const io::Json* end = reader.find("eos_token_id");
+  const io::Json* forced = reader.find("forced_eos_token_id");
+  if (end == nullptr || forced == nullptr || *end != *forced) {
+    reader.refuse_if_set("forced_eos_token_id", way_out);
   }
 }
 

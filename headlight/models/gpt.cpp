@@ -68,7 +68,7 @@ nn::TransformerBlock block_of(const GptConfig& config, int64_t layer) {
        .norm_bias = config.bias,
        .epsilon = config.layer_norm_epsilon,
        .dropout = config.dropout,
-       .attention_dropout = config.dropout,
+       .attention_dropout = config.attention_dropout.value_or(config.dropout),
        .names = {.self = attention,
                  .self_norm = name + "ln_1",
                  .feed_forward_norm = name + "ln_2",
@@ -96,10 +96,11 @@ Decoder decoder_of(const GptConfig& config) {
           ? words.weight()
           : std::make_shared<nn::Parameter>(kHeadName,
                                             tensor::Shape{config.vocab_size, config.n_embd});
-  return {.embedding = nn::SequenceEmbedding(words, {.max_length = config.block_size,
-                                                     .learned_positions = config.prefix + "wpe",
-                                                     .dropout = config.dropout,
-                                                     .place = "decoder"}),
+  return {.embedding = nn::SequenceEmbedding(
+              words, {.max_length = config.block_size,
+                      .learned_positions = config.prefix + "wpe",
+                      .dropout = config.embedding_dropout.value_or(config.dropout),
+                      .place = "decoder"}),
           .layers = layers_of(config),
           .output = nn::OutputLayer(head)};
 }
@@ -267,6 +268,8 @@ GptConfig Gpt::read_config(const io::Json& json, const std::string& path) {
   config.n_embd = size("n_embd", "hidden_size", kMostWidth);
   config.n_inner = reader.size("n_inner", 4 * kMostWidth, 4 * config.n_embd);
   config.dropout = reader.fraction("resid_pdrop", true, 0);
+  config.embedding_dropout = reader.fraction("embd_pdrop", true, config.dropout);
+  config.attention_dropout = reader.fraction("attn_pdrop", true, config.dropout);
   config.bias = reader.boolean("headlight_bias", true);
   config.activation = reader.activation("activation_function", nn::Activation::gelu_tanh);
   config.tied_head = reader.boolean("tie_word_embeddings", true);
@@ -281,26 +284,29 @@ GptConfig Gpt::read_config(const io::Json& json, const std::string& path) {
   reader.require_same("n_inner", "intermediate_size");
   reader.require_same("activation_function", "hidden_act");
   reader.require_same("layer_norm_epsilon", "layer_norm_eps");
+  reader.require("bias", config.bias);
   refuse_foreign_settings(reader);
+  refuse_unread_settings(reader, kType);
   return config;
 }
 
 io::Json Gpt::config() const {
-  io::Json::Object config = {{"architectures", io::Json::Array{"GPT2LMHeadModel"}},
-                             {"model_type", kType},
-                             {"vocab_size", config_.vocab_size},
-                             {"n_positions", config_.block_size},
-                             {"n_ctx", config_.block_size},
-                             {"n_embd", config_.n_embd},
-                             {"n_layer", config_.n_layer},
-                             {"n_head", config_.n_head},
-                             {"n_inner", config_.n_inner},
-                             {"activation_function", kernels::name_of(config_.activation)},
-                             {"embd_pdrop", short_number(config_.dropout)},
-                             {"resid_pdrop", short_number(config_.dropout)},
-                             {"attn_pdrop", short_number(config_.dropout)},
-                             {"layer_norm_epsilon", short_number(config_.layer_norm_epsilon)},
-                             {"tie_word_embeddings", config_.tied_head}};
+  io::Json::Object config = {
+      {"architectures", io::Json::Array{"GPT2LMHeadModel"}},
+      {"model_type", kType},
+      {"vocab_size", config_.vocab_size},
+      {"n_positions", config_.block_size},
+      {"n_ctx", config_.block_size},
+      {"n_embd", config_.n_embd},
+      {"n_layer", config_.n_layer},
+      {"n_head", config_.n_head},
+      {"n_inner", config_.n_inner},
+      {"activation_function", kernels::name_of(config_.activation)},
+      {"embd_pdrop", short_number(config_.embedding_dropout.value_or(config_.dropout))},
+      {"resid_pdrop", short_number(config_.dropout)},
+      {"attn_pdrop", short_number(config_.attention_dropout.value_or(config_.dropout))},
+      {"layer_norm_epsilon", short_number(config_.layer_norm_epsilon)},
+      {"tie_word_embeddings", config_.tied_head}};
   if (classifier_) write_classes(config, classifier_->classes());
   if (!config_.bias) config.emplace_back("headlight_bias", false);
   write_heads_left(config, config_.heads_left, attention_heads(config_));

@@ -14,7 +14,9 @@ struct GptConfig {
   int64_t n_embd = 768;
   int64_t n_inner = 0;  // width of the feed-forward layer; 0: 4 * n_embd
   float dropout = 0;
-  bool bias = true;  // of linear layers and norms
+  std::optional<float> embedding_dropout = {};  // absent: the same
+  std::optional<float> attention_dropout = {};  // absent: the same
+  bool bias = true;                             // of linear layers and norms
   nn::Activation activation = nn::Activation::gelu_tanh;
   bool tied_head = true;  // the output layer is the embedding table
   float layer_norm_epsilon = 1e-5F;

@@ -95,6 +95,7 @@ GptNeoXConfig read_neox_config(const io::Json& json, const std::string& path) {
   config.layer_norm_eps = reader.fraction("layer_norm_eps", false, config.layer_norm_eps);
   config.parallel_residual = reader.boolean("use_parallel_residual", true);
   config.attention_bias = reader.boolean("attention_bias", true);
+  reader.require("head_dim", config.hidden_size / config.num_attention_heads);
   read_neox_rotation(reader, config);
   config.tied_head = reader.boolean("tie_word_embeddings", false);
   config.dropout = reader.fraction("hidden_dropout", true, 0);

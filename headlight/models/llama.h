@@ -22,6 +22,7 @@ struct LlamaFamily {
   std::string_view type;
   std::string_view architecture;  // of a folder, as transformers calls it
   int64_t kv_heads = 0;           // 0: as many as heads
+  int64_t positions = 0;          // 0: they must be named
   int64_t head_dim = 0;           // 0: width / heads
   double rope_theta = 10000;
   double window_rope_theta = 0;  // of layers with a window; 0: as the others
@@ -68,8 +69,11 @@ struct LlamaConfig {
 };
 
 // The families.
-inline constexpr LlamaFamily kLlama = {
-    .type = "llama", .architecture = "LlamaForCausalLM", .attention_bias = true, .mlp_bias = true};
+inline constexpr LlamaFamily kLlama = {.type = "llama",
+                                       .architecture = "LlamaForCausalLM",
+                                       .positions = 2048,
+                                       .attention_bias = true,
+                                       .mlp_bias = true};
 inline constexpr LlamaFamily kMistral = {.type = "mistral",
                                          .architecture = "MistralForCausalLM",
                                          .kv_heads = 8,

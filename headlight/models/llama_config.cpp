@@ -18,7 +18,9 @@ void read_sizes(const ConfigReader& reader, const LlamaFamily& family, LlamaConf
   config.intermediate_size = reader.size("intermediate_size", 4 * kMostWidth);
   config.num_hidden_layers = reader.size("num_hidden_layers", kMostLayers);
   config.num_attention_heads = reader.size("num_attention_heads", kMostWidth);
-  config.max_position_embeddings = reader.size("max_position_embeddings", kMostIds);
+  config.max_position_embeddings =
+      family.positions > 0 ? reader.size("max_position_embeddings", kMostIds, family.positions)
+                           : reader.size("max_position_embeddings", kMostIds);
   // Left out they are the family's, null is as many as heads.
   const bool named = reader.has("num_key_value_heads");
   const int64_t otherwise =

@@ -83,9 +83,35 @@ io::Json::Object marian_json(const MarianConfig& config) {
           {"activation_dropout", short_number(config.activation_dropout)}};
 }
 
-// Positions are computed; earlier versions stored them.
+// Positions are computed; earlier versions stored them, and a number of the version.
 bool is_marian_buffer(const std::string& name, const nn::StoredTensor& /*tensor*/) {
-  return name.ends_with("coder.embed_positions.weight");
+  return name.ends_with("coder.embed_positions.weight") || name.ends_with("coder.version");
+}
+
+// Other numbers than sinusoids would be read by transformers, and not here.
+void check_stored_positions(const MarianConfig& config, const io::StoredTensors& tensors) {
+  const tensor::Shape shape{config.max_position_embeddings, config.d_model};
+  for (const char* side : {"encoder", "decoder"}) {
+    const std::string name = std::string(kMarianPrefix) + side + ".embed_positions.weight";
+    const io::StoredTensors::Entry* entry = tensors.find(name);
+    if (entry == nullptr) continue;
+    if (entry->array.shape != shape) {
+      base::refuse("load", tensors.path_of(*entry),
+                   name + " is " + entry->array.shape.text() + ", positions are " + shape.text());
+    }
+    const tensor::Tensor stored = tensors.load(*entry);
+    const float rounding = stored.dtype() == tensor::DType::f32   ? 1e-5F
+                           : stored.dtype() == tensor::DType::f16 ? 1e-3F
+                                                                  : 1e-2F;
+    const tensor::Tensor given = tensor::to_float32(stored);
+    tensor::Tensor computed = tensor::Tensor::uninitialized(tensor::DType::f32, shape);
+    kernels::sinusoids({.halves = true}, computed.mutable_matrix());
+    for (int64_t i = 0; i < given.elements(); ++i) {
+      if (std::abs(given.data<float>()[i] - computed.data<float>()[i]) <= rounding) continue;
+      base::refuse("load", tensors.path_of(*entry),
+                   name + " holds other numbers than sinusoids, which Marian's positions are");
+    }
+  }
 }
 
 // The same, and the table that both sides would share and do not read.
@@ -105,6 +131,7 @@ void read_marian_sizes(const ConfigReader& reader, MarianConfig& config) {
   config.decoder_ffn_dim = reader.size("decoder_ffn_dim", 4 * kMostWidth);
   config.max_position_embeddings = reader.size("max_position_embeddings", kMostIds);
   reader.require_same("encoder_layers", "num_hidden_layers");
+  reader.require_same("encoder_attention_heads", "num_attention_heads");
   reader.check_heads("encoder_attention_heads", config.encoder_attention_heads, config.d_model);
   reader.check_heads("decoder_attention_heads", config.decoder_attention_heads, config.d_model);
 }
@@ -145,7 +172,9 @@ ModelPlan read_marian(const io::Json& json, const std::string& path,
   const bool own_tables = config.shared_embeddings && !config.tied_head &&
                           tensors.find("model.encoder.embed_tokens.weight") != nullptr;
   if (own_tables) config.shared_embeddings = false;
+  check_stored_positions(config, tensors);
   EncoderDecoderDesign design = design_of(config);
+  if (tensors.find(design.logits_bias) == nullptr) design.logits_bias.clear();
   if (own_tables) design.ignored = is_unread_by_marian;
   set_heads_left(design, read_heads_left(json, path, heads_of_stacks(design)));
   return plan_of(design);

@@ -35,6 +35,7 @@ struct SpecialIds {
   std::optional<int64_t> end = {};
   std::vector<int64_t> other_ends = {};       // where there are several, those after the first
   std::optional<int64_t> decoder_start = {};  // what decoding begins with
+  std::vector<int64_t> banned = {};           // what decoding never writes
 };
 
 // What a model can be used for. Who needs a model for something asks this, never what it is called.

@@ -114,6 +114,11 @@ ModelPlan fresh_opt(const ModelRequest& request) {
 
 }  // namespace
 
+// A number of the version that earlier ones stored.
+bool is_opt_buffer(const std::string& name, const nn::StoredTensor& /*tensor*/) {
+  return name.ends_with("decoder.version");
+}
+
 DecoderDesign design_of(const OptConfig& config) {
   DecoderDesign design{.type = kOptType,
                        .config = opt_json(config),
@@ -124,7 +129,8 @@ DecoderDesign design_of(const OptConfig& config) {
                                      .position_start = kFirstPosition,
                                      .place = "decoder"},
                        .tied_head = config.tied_head,
-                       .special_ids = config.special_ids};
+                       .special_ids = config.special_ids,
+                       .ignored = is_opt_buffer};
   if (table_width(config) != config.hidden_size) {
     design.table_width = table_width(config);
     design.embedding.projection = config.prefix + "project_in";

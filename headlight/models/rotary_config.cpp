@@ -60,6 +60,8 @@ RotaryRates read_rotary_object(const ConfigReader& object, const RotaryDefaults&
     require_keys(object, {"factor"});
     rates.factor = object.positive("factor", 1);
   }
+  // Of no consequence to linear scaling.
+  if (rates.scaling == RotaryScaling::linear) object.find("original_max_position_embeddings");
   if (rates.scaling == RotaryScaling::llama3) {
     require_keys(object, {"low_freq_factor", "high_freq_factor"});
     rates.low_freq_factor = object.positive("low_freq_factor", 1);
@@ -110,6 +112,8 @@ RotaryRates read_rotary(const ConfigReader& reader, const RotaryDefaults& defaul
   const io::Json* nested = reader.find("rope_parameters");
   RotaryDefaults given = defaults;
   given.base = reader.positive(defaults.base_key, defaults.base);
+  const bool has_both = reader.find(defaults.base_key) != nullptr && reader.has("rope_theta");
+  if (has_both) reader.require_same(defaults.base_key, "rope_theta");
   given.share = share_of(reader, defaults.share_key, defaults);
   if (is_empty(scaling) && is_empty(nested)) {
     return {.width = rotated_columns(given, given.share), .base = given.base};

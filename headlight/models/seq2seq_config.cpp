@@ -147,6 +147,7 @@ Seq2SeqConfig Seq2Seq::read_config(const io::Json& json, const std::string& path
     reader.refuse("position_divisor", "half_minus_one divides by d_model / 2 - 1, which is " +
                                           std::to_string(config.d_model / 2 - 1));
   }
+  refuse_unread_settings(reader, kType);
   return config;
 }
 

@@ -128,6 +128,11 @@ void read_t5_feed_forward(const ConfigReader& reader, T5Config& config) {
     config.activation = one.activation;
     config.gated = one.gated;
   }
+  // Both say the same again; transformers lets them count.
+  reader.require("is_gated_act", config.gated);
+  if (reader.activation("dense_act_fn", config.activation) != config.activation) {
+    reader.refuse("dense_act_fn", "is another activation than that of feed_forward_proj");
+  }
 }
 
 void read_t5_biases(const ConfigReader& reader, T5Config& config) {

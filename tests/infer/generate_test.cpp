@@ -46,6 +46,36 @@ TEST_F(Generate, ends_at_the_limit) {
   EXPECT_EQ(result.text, "");
 }
 
+TEST_F(Generate, never_writes_what_is_banned) {
+  models::Gpt model({.block_size = 32,
+                     .vocab_size = 6,
+                     .n_layer = 1,
+                     .n_head = 1,
+                     .n_embd = 8,
+                     .special_ids = {.banned = {0, 2, 5}}});
+  fill(model, 1);
+  const auto expect_not_banned = [](const Continuation& written) {
+    EXPECT_EQ(written.ids.size(), 20U);
+    for (const int64_t id : written.ids) EXPECT_TRUE(id == 1 || id == 3 || id == 4) << id;
+    EXPECT_GT(written.log_probability(), -1000);
+  };
+  autograd::Context context = inference_context();
+  const std::vector<Prompt> prompts = {{.ids = {0}}, {.ids = {2, 5}}};
+  const Ending ending{.max_new_tokens = 20};
+  for (const bool use_cache : {true, false}) {
+    for (const float temperature : {0.0F, 5.0F}) {
+      const GenerateOptions options{
+          .sampling = {.temperature = temperature}, .ending = ending, .use_cache = use_cache};
+      for (const Continuation& one : generate(context, model, prompts, options))
+        expect_not_banned(one);
+    }
+  }
+  const BeamOptions beams{.beams = 3, .ending = ending};
+  for (const auto& found : beam_search(context, model, prompts, beams)) {
+    for (const Hypothesis& one : found) expect_not_banned(one);
+  }
+}
+
 TEST_F(Generate, ends_where_the_next_id_could_not_be_read) {
   const Continuation result = written({3, 1, 2}, 4, {});
   EXPECT_EQ(result.ids, (Ids{3, 1, 2}));

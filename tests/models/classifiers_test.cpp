@@ -239,7 +239,7 @@ TEST_F(ChangedClassifier, labels_with_holes_and_counts_that_disagree_are_one_err
   expect_has(with({{"0", "a"}, {"1", "b"}, {"01", "c"}}), "has number 1 twice");
   expect_has(with({{"0", "a"}, {"1", "b"}, {"two", "c"}}), "has the key \"two\" among 3");
   expect_has(with({{"0", "a"}, {"1", "b"}, {"-1", "c"}}), "has the key \"-1\" among 3");
-  expect_has(with({{"0", "a"}, {"1", 5}, {"2", "c"}}), "the label of number 1 is not a text");
+  expect_has(with({{"0", "a"}, {"1", true}, {"2", "c"}}), "the label of number 1 is not a text");
   expect_has(with({}), "an object of numbers and labels is needed");
   expect_has(refusal("bert", "id2label", io::Json::Array{"a"}), "an object of numbers and labels");
   expect_has(refusal("bert", "id2label", io::Json()), "classifier.weight is float32 [3, 8]");

@@ -225,6 +225,8 @@ TEST_F(BadModel, encoder_decoder_configurations_are_refused) {
 TEST_F(BadModel, bert_configurations_are_refused) {
   write<Bert>(small_bert());
   expect_refused(kBadBert);
+  expect_refused({{"rope_theta", "7", "models of type bert are computed without it"},
+                  {"alibi", "true", "models of type bert are computed without it"}});
 }
 
 TEST_F(BadModel, configurations_of_llama_and_its_kin_are_refused) {
@@ -250,7 +252,9 @@ TEST_F(BadModel, configurations_of_older_decoders_are_refused) {
                                               .rotary = {.width = 2}}));
   expect_refused({{"rotary_pct", "0.4", "gives 3 columns of a head's 8 to rotate"},
                   {"rotary_pct", "1.5", "(rotary_pct): is more than 1"},
-                  {"rope_theta", "7", "models of type gpt_neox are computed without it"},
+                  {"rope_theta", "7", "and rope_theta, another name of it, is 7"},
+                  {"head_dim", "4", "is 4, only 8 is supported"},
+                  {"is_causal", "false", "only true is supported"},
                   {"use_parallel_residual", "1", "true or false is needed"}});
   write<DecoderModel>(design_of(GptNeoConfig{.vocab_size = 17,
                                              .hidden_size = 24,
@@ -286,8 +290,8 @@ TEST_F(BadModel, configurations_of_encoders_and_translators_are_refused) {
                   {"position_embedding_type", R"("relative_key")", "is supported"},
                   {"embedding_size", "6", "models of type roberta are computed without it"}});
   write<EncoderModel>(distilbert_design(small));
-  expect_refused({{"sinusoidal_pos_embds", "true", "positions are always trained here"},
-                  {"hidden_size", "48", "another name of it"}});
+  expect_refused({{"hidden_size", "48", "another name of it"},
+                  {"is_causal", "true", "only false is supported"}});
   small.embedding_size = 6;
   write<EncoderModel>(albert_design(small));
   expect_refused({{"num_hidden_groups", "3", "2 layers cannot be in so many"},
@@ -313,13 +317,18 @@ TEST_F(BadModel, configurations_of_encoders_and_translators_are_refused) {
                                                     .max_position_embeddings = 12}));
   expect_refused({{"normalize_before", "true", "only false is supported"},
                   {"decoder_vocab_size", "18", "a table that both sides share has vocab_size 17"},
-                  {"add_bias_logits", "true", "only false is supported"}});
+                  {"add_bias_logits", "true", "only false is supported"},
+                  {"num_attention_heads", "2", "another name of it"},
+                  {"is_causal", "false", "only null is supported"}});
   write<EncoderDecoderModel>(design_of(T5Config{
       .vocab_size = 17, .d_model = 24, .d_kv = 5, .d_ff = 20, .num_layers = 1, .num_heads = 2}));
-  expect_refused({{"feed_forward_proj", R"("gated-tanh")", "supported: relu, gated-gelu"},
-                  {"relative_attention_num_buckets", "3", "at least 4 are needed"},
-                  {"relative_attention_max_distance", "16", "must be more than half of them"},
-                  {"d_kv", "900000", "2 heads of that width are more than 1000000"}});
+  expect_refused(
+      {{"feed_forward_proj", R"("gated-tanh")", "supported: relu, gated-gelu"},
+       {"dense_act_fn", R"("silu")", "another activation than that of feed_forward_proj"},
+       {"is_gated_act", "true", "only false is supported"},
+       {"relative_attention_num_buckets", "3", "at least 4 are needed"},
+       {"relative_attention_max_distance", "16", "must be more than half of them"},
+       {"d_kv", "900000", "2 heads of that width are more than 1000000"}});
 }
 
 TEST_F(BadModel, configuration_files_that_are_none_are_refused) {

@@ -1,5 +1,6 @@
 // Folders as people have them: what is told of those that are no model, settings beside the
 // configuration, and that nothing large is read before names and sizes are right.
+#include <bit>
 #include <cerrno>
 #include <filesystem>
 
@@ -151,14 +152,73 @@ TEST_F(FoundFolder, with_settings_for_generating_that_nothing_follows_says_so) {
   EXPECT_EQ(check(), "");
   folder_.put("generation_config.json",
               R"({"do_sample":true,"temperature":0.7,"eos_token_id":2,"no_repeat_ngram_size":0,)"
-              R"("suppress_tokens":[],"bad_words_ids":null})");
+              R"("suppress_tokens":[1],"bad_words_ids":[[4],[5]],"forced_eos_token_id":2})");
   EXPECT_EQ(check(), "");
   for (const char* setting :
-       {R"({"suppress_tokens":[1]})", R"({"bad_words_ids":[[1]]})", R"({"forced_bos_token_id":0})",
-        R"({"no_repeat_ngram_size":3})", R"({"min_length":5})"}) {
+       {R"({"suppress_tokens":7})", R"({"bad_words_ids":[[1],[2,3]]})",
+        R"({"forced_bos_token_id":0})", R"({"eos_token_id":2,"forced_eos_token_id":3})",
+        R"({"forced_eos_token_id":3})", R"({"no_repeat_ngram_size":3})", R"({"min_length":5})"}) {
     folder_.put("generation_config.json", setting);
     expect_has(check(), "which is not followed here");
   }
+  // Without that file config.json counts.
+  remove("generation_config.json");
+  set("no_repeat_ngram_size", "3");
+  expect_has(check(), "config.json (no_repeat_ngram_size): is 3: which is not followed here");
+}
+
+TEST_F(FoundFolder, with_banned_ids_has_them) {
+  const auto banned = [&] {
+    return load_model(base::real_files(), folder_.path())->special_ids().banned;
+  };
+  io::Json config = model_.config();
+  std::erase_if(*config.object(), [](const auto& one) { return one.first == "eos_token_id"; });
+  for (const auto& [key, value] : {std::pair{"bad_words_ids", "[[4], [3], [5, 6], [99]]"},
+                                   {"eos_token_id", "3"},
+                                   {"suppress_tokens", "[7, 4]"}}) {
+    config.object()->emplace_back(key, io::parse_json(value, "test"));
+  }
+  folder_.put("config.json", io::json_text(config));
+  EXPECT_EQ(banned(), (std::vector<int64_t>{4, 7}));
+  // They are written with the model, and those of the settings for generating count instead.
+  save_model(base::real_files(), folder_.path(), *load_model(base::real_files(), folder_.path()));
+  EXPECT_EQ(banned(), (std::vector<int64_t>{4, 7}));
+  folder_.put("generation_config.json", R"({"bad_words_ids":[[5]]})");
+  EXPECT_EQ(banned(), std::vector<int64_t>{5});
+}
+
+TEST_F(ModelTest, stored_positions_of_marian_must_be_sinusoids) {
+  const MarianConfig config{.vocab_size = 17,
+                            .d_model = 8,
+                            .encoder_layers = 1,
+                            .decoder_layers = 1,
+                            .encoder_attention_heads = 2,
+                            .decoder_attention_heads = 2,
+                            .encoder_ffn_dim = 4,
+                            .decoder_ffn_dim = 4,
+                            .max_position_embeddings = 6};
+  EncoderDecoderModel model(design_of(config));
+  fill(model, 1);
+  const TemporaryFolder folder;
+  save_model(base::real_files(), folder.path(), model);
+  const auto error_with = [&](const Tensor& positions) {
+    std::vector<io::NamedTensor> tensors = {{"model.decoder.embed_positions.weight", positions}};
+    for (const auto& [name, tensor] : model.state()) tensors.push_back({name, tensor});
+    io::write_safetensors(base::real_files(), folder / "model.safetensors", tensors, {});
+    return error_of([&] { load_model(base::real_files(), folder.path()); });
+  };
+  Tensor positions = Tensor::zeros(DType::f32, {6, 8});
+  kernels::sinusoids({.halves = true}, positions.mutable_matrix());
+  EXPECT_EQ(error_with(positions), "");
+  Tensor rounded = Tensor::uninitialized(DType::bf16, {6, 8});
+  for (int i = 0; i < 48; ++i) {
+    rounded.mutable_data<uint16_t>()[i] =
+        static_cast<uint16_t>(std::bit_cast<uint32_t>(positions.data<float>()[i]) >> 16);
+  }
+  EXPECT_EQ(error_with(rounded), "");
+  positions.mutable_data<float>()[20] += 0.02F;
+  expect_has(error_with(positions), "embed_positions.weight holds other numbers than sinusoids");
+  expect_has(error_with(Tensor::zeros(DType::f32, {7, 8})), "is [7, 8], positions are [6, 8]");
 }
 
 // Counts the bytes that are read of weights.
