@@ -1,5 +1,6 @@
 // Ranks that go, fail or fall silent: the others notice, and one of them tells.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -112,6 +113,20 @@ std::string ended_process() {
   close(ends[0]);
   close(ends[1]);
   return {text.data(), static_cast<size_t>(std::max<ssize_t>(length, 0))};
+}
+
+TEST(ProcessState, is_unknown_where_the_process_cannot_be_looked_at) {
+  const std::string own = own_process();
+  ASSERT_EQ(state_of(own), ProcessState::running);
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit no_files{};
+    setrlimit(RLIMIT_NOFILE, &no_files);
+    _exit(state_of(own) == ProcessState::unknown ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Messenger, names_the_one_whose_process_has_gone_though_others_do_not_answer_in_time) {
