@@ -2,6 +2,7 @@
 // when they fall silent.
 #include <algorithm>
 #include <charconv>
+#include <string_view>
 
 #include "headlight/ranks/messenger.h"
 
@@ -21,6 +22,22 @@ constexpr char kGoodbye = 'g';
 constexpr auto kTimeToAnswer = 400ms;
 // Who has gone may have answered before: so often it is looked whether its words are still to come.
 constexpr int kLooksForLastWords = 20;
+
+// A long text without its middle, where a path mostly is: how it begins and why it ends stay. Cut
+// between characters of UTF-8.
+std::string without_middle(const std::string& text, size_t longest) {
+  if (text.size() <= longest) return text;
+  constexpr std::string_view kLeftOut = "…";
+  const auto is_inside = [&](size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+  };
+  const size_t kept = longest - kLeftOut.size();
+  size_t head = kept / 2, tail = text.size() - (kept - head);
+  constexpr int kLongest = 3;  // bytes inside a character; where there are more, it is no UTF-8
+  for (int i = 0; i < kLongest && is_inside(head); ++i) --head;
+  for (int i = 0; i < kLongest && is_inside(tail); ++i) ++tail;
+  return text.substr(0, head).append(kLeftOut).append(text, tail);
+}
 
 }  // namespace
 
@@ -163,7 +180,7 @@ void Messenger::begin_fault(PendingFault fault) {
   constexpr size_t kRoom = 32;  // for the letter and the numbers
   if (fault_->is_news) {
     tell_all(kFault + std::to_string(fault_->exit_code) + " " + std::to_string(fault_->lost) + " " +
-             fault_->text.substr(0, kNoticeBytes - kRoom));
+             without_middle(fault_->text, kNoticeBytes - kRoom));
   }
   ask_who_is_there(Clock::now());
 }

@@ -71,6 +71,28 @@ TEST(Messenger, tells_of_a_failure_once_by_the_lowest_rank_with_its_exit_code) {
   }
 }
 
+TEST(Messenger, tells_of_a_long_failure_with_its_beginning_and_its_reason) {
+  for (const int shift : {0, 1}) {
+    const std::string path = std::string(static_cast<size_t>(shift), 'x') + [] {
+      std::string letters;
+      for (int i = 0; i < 700; ++i) letters += "ü";
+      return letters;
+    }();
+    Ranks ranks(2);
+    std::thread failing([&] { ranks.messengers[1]->fail("data (" + path + "): not there", 3); });
+    ranks.wait_for(2);
+    failing.join();
+    const std::string told = ranks.heard.faults[0].text;
+    EXPECT_LT(told.size(), kNoticeBytes);
+    EXPECT_GT(told.size(), kNoticeBytes - 50);
+    EXPECT_TRUE(told.starts_with("data (" + path.substr(0, 101)));
+    EXPECT_TRUE(told.ends_with("ü): not there"));
+    const size_t middle = told.find("…");
+    ASSERT_NE(middle, std::string::npos);
+    EXPECT_EQ(told.substr(middle - 2, 7), "ü…ü") << "whole characters";
+  }
+}
+
 TEST(Messenger, names_a_rank_that_falls_silent_and_the_lowest_living_one_tells) {
   Ranks ranks(4, 1s);
   ranks.kill(0);

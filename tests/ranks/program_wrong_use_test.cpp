@@ -98,6 +98,16 @@ TEST_F(WrongUseOfRanks, in_options_that_differ_names_them) {
   expect_of_two("only one resumes", {}, {training(), training({"--resume"})}, 2, "resume is true");
 }
 
+// One rank has it, and another tells it.
+TEST_F(WrongUseOfRanks, in_a_long_path_is_told_with_its_reason) {
+  std::string path = "data";
+  for (int i = 0; i < 6; ++i) path += "/" + std::string(199, 'd');
+  const Words evaluation = {"evaluate", "stories", "--threads", "1", "--data"};
+  expect_of_two("a long path", {},
+                {evaluation + Words{folder_ / "text.txt"}, evaluation + Words{path}}, 3,
+                "ddd): No such file or directory");
+}
+
 TEST_F(WrongUseOfRanks, in_data_that_differ_is_told) {
   for (const char* host : {"one", "other", "none"}) fs::create_directory(folder_ / host);
   const std::string text = folder_.get("text.txt");
