@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <new>
 #include <optional>
 
@@ -233,6 +234,26 @@ Request read_request(std::span<char* const> words) {
   return request;
 }
 
+// --rank-timeout; nothing where it is not given.
+std::optional<std::chrono::duration<double>> asked_rank_timeout(const Arguments& arguments) {
+  constexpr double kDay = 86400;
+  const auto seconds = arguments.real(kRankTimeout.name, {1, kDay});
+  return seconds ? std::optional(std::chrono::duration<double>(*seconds)) : std::nullopt;
+}
+
+// How long the ranks have to come together. What is wrong with the request is told when they have,
+// once for all.
+std::chrono::duration<double> time_to_connect(std::span<char* const> words) {
+  const std::chrono::duration<double> usual = ranks::MessengerOptions{}.timeout;
+  try {
+    Request request = read_request(words);
+    read_environment(request.arguments, request.known);
+    return asked_rank_timeout(request.arguments).value_or(usual);
+  } catch (const Error&) {
+    return usual;
+  }
+}
+
 // What is told of ranks on the command line, before anything is done on them.
 void prepare_ranks(const Request& request, RankProcess& ranks, base::FileSystem& files) {
   if (ranks.group().count() > 1 &&
@@ -243,9 +264,8 @@ void prepare_ranks(const Request& request, RankProcess& ranks, base::FileSystem&
                 "it runs alone: start it without a launcher; train, evaluate, bench and the "
                 "experiments of heads run on several ranks");
   }
-  constexpr double kDay = 86400;
-  if (const auto seconds = request.arguments.real(kRankTimeout.name, {1, kDay}))
-    ranks.messenger().set_timeout(std::chrono::duration<double>(*seconds));
+  if (const auto timeout = asked_rank_timeout(request.arguments))
+    ranks.messenger().set_timeout(*timeout);
   ranks.check_same_program(files);
 }
 
@@ -355,7 +375,8 @@ int run_program(int argc, char** argv) {
     return ending.exit_code;
   };
   try {
-    ranks = RankProcess::start(words);
+    if (const auto launch = ranks::launch_of_this_process())
+      ranks = RankProcess::start(*launch, time_to_connect(words));
     run_words(words, ranks.get());
     if (ranks) ranks->leave();
     return 0;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 
 #include "apps/cli/program/progress.h"
@@ -49,26 +48,10 @@ void send_notices(ranks::Link& link) {
   }
 }
 
-// What is not a number is told of later, by all together.
-std::chrono::duration<double> typed_timeout(std::span<char* const> words) {
-  constexpr double kDefault = 60;
-  const std::string name = "--rank-timeout";
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string word = words[i];
-    std::string value;
-    if (word == name && i + 1 < words.size()) value = words[i + 1];
-    if (word.starts_with(name + "=")) value = word.substr(name.size() + 1);
-    const double seconds = std::strtod(value.c_str(), nullptr);
-    if (seconds >= 1 && seconds < kDefault * 24 * 60) return std::chrono::duration<double>(seconds);
-  }
-  return std::chrono::duration<double>(kDefault);
-}
-
 }  // namespace
 
-std::unique_ptr<RankProcess> RankProcess::start(std::span<char* const> words) {
-  const auto launch = ranks::launch_of_this_process();
-  if (!launch) return nullptr;
+std::unique_ptr<RankProcess> RankProcess::start(const ranks::Launch& launch,
+                                                std::chrono::duration<double> timeout) {
   std::unique_ptr<RankProcess> process(new RankProcess);
   std::unique_ptr<ranks::Link> link = ranks::load_mpi();
   take_signal_of_launchers();
@@ -92,11 +75,10 @@ std::unique_ptr<RankProcess> RankProcess::start(std::span<char* const> words) {
   };
   process->messenger_ = std::make_unique<ranks::Messenger>(
       std::move(link),
-      ranks::MessengerOptions{
-          .on_fault = on_fault, .end_wish = end_wish, .timeout = typed_timeout(words)});
-  if (process->messenger_->count() != launch->count) {
+      ranks::MessengerOptions{.on_fault = on_fault, .end_wish = end_wish, .timeout = timeout});
+  if (process->messenger_->count() != launch.count) {
     throw Error(ErrorKind::failed, "MPI", std::to_string(process->messenger_->count()) + " ranks",
-                "the launcher has started " + std::to_string(launch->count) +
+                "the launcher has started " + std::to_string(launch.count) +
                     ": it belongs to another MPI than the program was built with");
   }
   process->silence();

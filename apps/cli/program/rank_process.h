@@ -3,9 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "apps/cli/program/interruption.h"
@@ -15,11 +15,11 @@ namespace headlight::cli {
 
 class RankProcess {
  public:
-  // Null where no launcher has started this process. Throws Error(failed) where MPI cannot be
-  // loaded or knows of fewer ranks than the launcher, and Error(usage) for a number of ranks that
-  // is no power of two. From then on signals wait, and all ranks but the first are silent.
-  // `words`: what was typed, in which the time limit counts before the rest is read.
-  static std::unique_ptr<RankProcess> start(std::span<char* const> words);
+  // Throws Error(failed) where MPI cannot be loaded or knows of fewer ranks than the launcher, and
+  // Error(usage) for a number of ranks that is no power of two. From then on signals wait, and all
+  // ranks but the first are silent. `timeout`: all have to come together within it.
+  static std::unique_ptr<RankProcess> start(const ranks::Launch& launch,
+                                            std::chrono::duration<double> timeout);
 
   ranks::Group& group() { return *group_; }
   ranks::Messenger& messenger() { return *messenger_; }
