@@ -15,6 +15,10 @@ constexpr auto kIdle = 1ms;
 // that waits in it.
 constexpr auto kPause = 1s;
 constexpr auto kTimeToListen = 200ms;
+// Where ranks do not come together, one after the other may tell it. A launcher tells the others to
+// end a second after one has gone.
+constexpr auto kTurnToTell = 2s;
+constexpr int kMostTurns = 5;
 
 }  // namespace
 
@@ -30,18 +34,35 @@ Messenger::Messenger(std::unique_ptr<Link> link, MessengerOptions options)
     : link_(std::move(link)), options_(std::move(options)), timeout_(options_.timeout.count()) {
   thread_ = std::thread([this] { run(); });
   std::unique_lock lock(mutex_);
-  const auto is_over = [this] { return is_open_ || open_error_; };
-  if (!done_.wait_for(lock, options_.timeout, is_over) && options_.on_fault) {
-    const auto seconds = std::to_string(static_cast<int64_t>(timeout_));
-    options_.on_fault(
-        {.text = "ranks: they have not come together for " + seconds + " s", .is_told_here = true},
-        *link_);
-  }
-  done_.wait(lock, is_over);
+  wait_until_open(lock);
   if (!open_error_) return;
   lock.unlock();
   thread_.join();
   std::rethrow_exception(open_error_);
+}
+
+void Messenger::wait_until_open(std::unique_lock<std::mutex>& lock) {
+  constexpr auto kLook = 20ms;
+  const Clock::time_point begin = Clock::now();
+  const auto is_over = [this] { return is_open_ || open_error_; };
+  std::optional<Fault> fault;
+  while (!fault && !done_.wait_for(lock, kLook, is_over)) fault = fault_of_opening(begin);
+  if (fault && options_.on_fault) options_.on_fault(*fault, *link_);
+  done_.wait(lock, is_over);
+}
+
+// Who lives cannot be known yet. Who is told to end while it waits for its turn says nothing: a
+// lower rank has told it.
+std::optional<Fault> Messenger::fault_of_opening(Clock::time_point begin) const {
+  const auto late = Clock::now() - begin - options_.timeout;
+  if (late.count() < 0) return std::nullopt;
+  const auto wish = options_.end_wish ? options_.end_wish() : std::nullopt;
+  if (wish && wish->ends) return Fault{.exit_code = wish->exit_code, .have_all_answered = true};
+  if (late < kTurnToTell * std::min(options_.launched_rank, kMostTurns)) return std::nullopt;
+  const auto seconds = std::to_string(static_cast<int64_t>(timeout_));
+  return Fault{.text = "ranks: they have not come together for " + seconds + " s",
+               .is_told_here = true,
+               .have_all_answered = true};
 }
 
 Messenger::~Messenger() {

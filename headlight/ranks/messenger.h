@@ -21,7 +21,7 @@ namespace headlight::ranks {
 
 // Why a run of several ranks ends early.
 struct Fault {
-  std::string text;  // one line, as an Error has it
+  std::string text = {};  // one line, as an Error has it
   int exit_code = 1;
   bool is_told_here = false;       // this is the lowest living rank, which tells it
   bool have_all_answered = false;  // so nobody looks for the teller later
@@ -42,6 +42,8 @@ struct MessengerOptions {
   // Without a sign of life for so long, a rank counts as gone; and so long all have to come
   // together.
   std::chrono::duration<double> timeout{60};
+  // This process's, as its launcher says it: until all have come together, nothing else is known.
+  int launched_rank = 0;
 };
 
 // One thread asks at a time.
@@ -92,6 +94,8 @@ class Messenger {
     bool is_news = false;  // the others have not heard of it
   };
 
+  void wait_until_open(std::unique_lock<std::mutex>& lock);
+  std::optional<Fault> fault_of_opening(Clock::time_point begin) const;
   void run();
   bool turn();
   bool has_paused(Clock::time_point now);

@@ -98,6 +98,19 @@ TEST_F(WrongUseOfRanks, in_options_that_differ_names_them) {
   expect_of_two("only one resumes", {}, {training(), training({"--resume"})}, 2, "resume is true");
 }
 
+// The last one is another program, which never comes.
+TEST_F(WrongUseOfRanks, in_programs_that_do_not_come_together_is_told_once) {
+  const Words sleeping = {":", "-n", "1", "sleep", "30"};
+  const Words program = {launched_program()};
+  const std::string part = "ranks: they have not come together for 3 s";
+  launch("the option", quiet_ranks(3), program + training({"--rank_timeout", "3"}) + sleeping, 1,
+         part);
+  launch("the environment", quiet_ranks(3, {"-x", "HEADLIGHT_RANK_TIMEOUT=3"}),
+         program + training() + sleeping, 1, part);
+  launch("the first one sleeps", quiet_ranks(1),
+         Words{"sleep", "30", ":", "-n", "3"} + program + training({"--rank-timeout=3"}), 1, part);
+}
+
 // One rank has it, and another tells it.
 TEST_F(WrongUseOfRanks, in_a_long_path_is_told_with_its_reason) {
   std::string path = "data";

@@ -74,8 +74,10 @@ std::unique_ptr<RankProcess> RankProcess::start(const ranks::Launch& launch,
     return ranks::EndWish{.ends = !self->is_saving_, .exit_code = exit_code_of(signal)};
   };
   process->messenger_ = std::make_unique<ranks::Messenger>(
-      std::move(link),
-      ranks::MessengerOptions{.on_fault = on_fault, .end_wish = end_wish, .timeout = timeout});
+      std::move(link), ranks::MessengerOptions{.on_fault = on_fault,
+                                               .end_wish = end_wish,
+                                               .timeout = timeout,
+                                               .launched_rank = launch.rank});
   if (process->messenger_->count() != launch.count) {
     throw Error(ErrorKind::failed, "MPI", std::to_string(process->messenger_->count()) + " ranks",
                 "the launcher has started " + std::to_string(launch.count) +
