@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <thread>
 
@@ -31,6 +32,7 @@ void tell(int file, const std::string& line) {
   std::string rest = "headlight: " + text::printable(line) + "\n";
   while (!rest.empty()) {
     const ssize_t written = write(file, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;  // a launcher's signal
     if (written <= 0) return;
     rest.erase(0, static_cast<size_t>(written));
   }
