@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "headlight/recipes/decoding.h"
+#include "headlight/recipes/spread_work.h"
 #include "headlight/recipes/task_models.h"
 #include "headlight/recipes/train_settings.h"
 #include "headlight/train/train.h"
@@ -154,17 +155,16 @@ class Evaluator {
   tensor::Arena arena_;
 };
 
-// Ranks that share an evaluation have the same model and data.
-void check_same_request(ranks::Group& group, const models::Model& model, base::FileSystem& files,
-                        const EvaluationRequest& request) {
-  train::Checksum weights;
-  weights.add(model.parameters());
-  ranks::check_same(group,
-                    {{.name = "the checksum of the model's weights", .value = weights.text()},
-                     {.name = "the checksum of its data",
-                      .value = request.data.empty() ? "" : train::file_sum(files, request.data),
-                      .advice = "every machine needs the same files"}},
-                    ErrorKind::bad_input);
+// What ranks that share an evaluation have in common.
+SharedRequest shared_request(base::FileSystem& files, const std::string& task,
+                             const EvaluationRequest& request) {
+  SharedRequest shared{.asked = {{"task", task}, {"encoding", request.encoding}}};
+  if (request.search) {
+    shared.asked.emplace_back("beam", request.search->beams);
+    shared.asked.emplace_back("length_penalty", request.search->length_penalty);
+  }
+  if (!request.data.empty()) shared.read.emplace_back("data", train::file_sum(files, request.data));
+  return shared;
 }
 
 }  // namespace
@@ -179,7 +179,7 @@ Evaluation evaluate(base::ThreadPool& threads, base::FileSystem& files, const Lo
                     const EvaluationRequest& request) {
   const std::string task = evaluation_task(loaded, request.task);
   if (request.group != nullptr && !request.group->is_alone())
-    check_same_request(*request.group, *loaded.model, files, request);
+    check_same_request(*request.group, files, loaded, shared_request(files, task, request));
   Evaluator evaluator(threads, files, loaded, request);
   if (is_generated_task(task)) return evaluator.on_generated(task);
   if (task == "lm") return evaluator.on_text();

@@ -2,9 +2,11 @@
 #include "headlight/recipes/named_model.h"
 
 #include <algorithm>
+#include <array>
 
 #include "headlight/io/io.h"
 #include "headlight/recipes/embedded.h"
+#include "headlight/train/train.h"
 
 namespace headlight::recipes {
 
@@ -15,6 +17,12 @@ namespace {
 
 constexpr const char* kIndexFile = "model.safetensors.index.json";
 constexpr const char* kCheckpointIndexFile = "pytorch_model.bin.index.json";
+constexpr std::array kTokenizerFiles = {
+    "tokenizer.json",    "tokenizer_config.json", "special_tokens_map.json",
+    "added_tokens.json", "tokenizer.model",       "vocab.json",
+    "merges.txt",        "encoder.json",          "vocab.bpe",
+    "vocab.txt",         "spiece.model",          "source.spm",
+    "target.spm",        "target_vocab.json"};
 
 // None where there is no index, or one that cannot be read: that is told when the model is.
 void add_shards(base::FileSystem& files, const std::string& index_path,
@@ -35,29 +43,11 @@ void add_shards(base::FileSystem& files, const std::string& index_path,
 }  // namespace
 
 std::vector<std::string> model_file_names(base::FileSystem& files, const std::string& folder) {
-  std::vector<std::string> names = {"config.json",
-                                    "generation_config.json",
-                                    "model.safetensors",
-                                    kIndexFile,
-                                    "pytorch_model.bin",
-                                    kCheckpointIndexFile,
-                                    "tokenizer.json",
-                                    "tokenizer_config.json",
-                                    "chat_template.jinja",
-                                    "special_tokens_map.json",
-                                    "added_tokens.json",
-                                    "tokenizer.model",
-                                    "vocab.json",
-                                    "merges.txt",
-                                    "encoder.json",
-                                    "vocab.bpe",
-                                    "vocab.txt",
-                                    "adapter_config.json",
-                                    "run.json",
-                                    "spiece.model",
-                                    "source.spm",
-                                    "target.spm",
-                                    "target_vocab.json"};
+  std::vector<std::string> names = {
+      "config.json",       "generation_config.json", "model.safetensors",   kIndexFile,
+      "pytorch_model.bin", kCheckpointIndexFile,     "chat_template.jinja", "adapter_config.json",
+      "run.json"};
+  names.insert(names.end(), kTokenizerFiles.begin(), kTokenizerFiles.end());
   for (const char* index : {kIndexFile, kCheckpointIndexFile}) {
     add_shards(files, folder + "/" + index, names);
   }
@@ -83,6 +73,18 @@ std::optional<text::Tokenizer> find_tokenizer(base::FileSystem& files, const Loa
                     std::to_string(ids) + " ids");
   }
   return tokenizer;
+}
+
+std::string tokenizer_sum(base::FileSystem& files, const LoadedModel& loaded) {
+  if (io::is_gguf_file(files, loaded.folder)) return train::file_sum(files, loaded.folder);
+  train::Checksum sum;
+  for (const char* name : kTokenizerFiles) {
+    const std::string path = loaded.folder + "/" + name;
+    if (!base::exists(files, path)) continue;
+    const std::string line = name + (" " + train::file_sum(files, path)) + "\n";
+    sum.add(std::as_bytes(std::span(line)));
+  }
+  return sum.text();
 }
 
 text::Tokenizer need_tokenizer(base::FileSystem& files, const LoadedModel& loaded,

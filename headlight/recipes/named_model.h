@@ -32,5 +32,7 @@ std::optional<text::Tokenizer> find_tokenizer(base::FileSystem& files, const Loa
 // The same where text cannot do without it; `way_out` ends the message when there is none.
 text::Tokenizer need_tokenizer(base::FileSystem& files, const LoadedModel& loaded,
                                std::string_view way_out = "");
+// 16 hexadecimal digits that change with the files that a tokenizer is read from.
+std::string tokenizer_sum(base::FileSystem& files, const LoadedModel& loaded);
 
 }  // namespace headlight::recipes

@@ -126,22 +126,30 @@ heads::Watch spread_over(ranks::Group& group, const heads::Watch& watch) {
   return spread;
 }
 
-void check_same_experiment(ranks::Group& group, const io::Json::Object& request,
-                           const models::Model& model) {
+void check_same_request(ranks::Group& group, base::FileSystem& files, const LoadedModel& loaded,
+                        const SharedRequest& request) {
   if (group.is_alone()) return;
   std::string names;  // whose values can be compared where all have the same
-  std::vector<ranks::SharedFact> facts;
-  for (const auto& [name, value] : request) {
+  std::vector<ranks::SharedFact> options, sums;
+  const auto add_name = [&](const std::string& name) {
     names += (names.empty() ? "" : ", ") + name;
-    facts.push_back({name, io::json_text(value)});
+  };
+  const auto add_sum = [&](const std::string& of, const std::string& sum) {
+    sums.push_back({"the checksum of " + of, sum, "every machine needs the same files"});
+  };
+  for (const auto& [name, value] : request.asked) {
+    add_name(name);
+    options.push_back({name, io::json_text(value)});
   }
+  for (const auto& [name, sum] : request.read) {
+    add_name(name);
+    add_sum(name, io::json_text(sum));
+  }
+  add_sum("the model", model_sum(*loaded.model));
+  add_sum("its tokenizer", tokenizer_sum(files, loaded));
   ranks::check_same(group, {{"what is asked for", names}}, base::ErrorKind::usage);
-  ranks::check_same(group, facts, base::ErrorKind::usage);
-  ranks::check_same(group,
-                    {{.name = "the checksum of the model",
-                      .value = model_sum(model),
-                      .advice = "every machine needs the same files"}},
-                    base::ErrorKind::bad_input);
+  ranks::check_same(group, options, base::ErrorKind::usage);
+  ranks::check_same(group, sums, base::ErrorKind::bad_input);
 }
 
 }  // namespace headlight::recipes

@@ -98,6 +98,19 @@ TEST_F(WrongUseOfRanks, in_options_that_differ_names_them) {
   expect_of_two("only one resumes", {}, {training(), training({"--resume"})}, 2, "resume is true");
 }
 
+TEST_F(WrongUseOfRanks, in_evaluations_that_differ_is_told) {
+  folder_.put("pairs.tsv", "When you play\tyou win or you die\n");
+  const Words both = {"evaluate", "thrones", "--data", folder_ / "pairs.tsv", "--threads", "1"};
+  expect_of_two("other searches", {}, {both, both + Words{"--beam", "8"}}, 2, "beam");
+  expect_of_two("another environment", {Words{}, Words{"-x", "HEADLIGHT_BEAM=8"}}, {both, both}, 2,
+                "beam");
+  folder_.put("other.tsv", "When you play\tyou die\n");
+  const Words score = {"heads", "score", "thrones", "--threads", "1", "--data"};
+  expect_of_two("other data of heads", {},
+                {score + Words{folder_ / "pairs.tsv"}, score + Words{folder_ / "other.tsv"}}, 3,
+                "the checksum of data is");
+}
+
 // The last one is another program, which never comes.
 TEST_F(WrongUseOfRanks, in_programs_that_do_not_come_together_is_told_once) {
   const Words sleeping = {":", "-n", "1", "sleep", "30"};

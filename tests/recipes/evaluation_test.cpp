@@ -1,4 +1,5 @@
 // Exams, evaluations, decoding: what a trained model is worth.
+#include "tests/ranks/thread_link.h"
 #include "tests/recipes/support.h"
 
 namespace headlight::recipes {
@@ -63,6 +64,27 @@ TEST_F(AnEvaluation, of_pairs_has_scores_of_the_translations) {
   std::string names;
   for (const auto& [name, value] : evaluation_json(greedy)) names += name + " ";
   EXPECT_EQ(names, "sentences loss perplexity bleu chrf ");
+}
+
+TEST_F(AnEvaluation, on_ranks_is_asked_for_alike) {
+  const std::string path = folder_.put("pairs.tsv", "a\tb\nwhen you play\tyou win\n");
+  const auto expect = [&](ErrorKind kind, const EvaluationRequest& second, const char* text) {
+    const auto evaluate_on_two = [&](ranks::Group& group) {
+      FilesWithEmbedded files;
+      base::ThreadPool threads(1);
+      EvaluationRequest request = group.is_first() ? EvaluationRequest{.data = path} : second;
+      request.group = &group;
+      evaluate(threads, files, load_named_model(files, "thrones"), request);
+    };
+    expect_refused(
+        kind, [&] { ranks::run_on_threads(2, evaluate_on_two); }, text);
+  };
+  expect(ErrorKind::usage, {.data = path, .search = infer::SearchOptions{.beams = 8}},
+         "what is asked for is task, encoding, beam, length_penalty, data");
+  expect(ErrorKind::usage, {.data = path, .encoding = "latin1"}, "encoding is \"latin1\"");
+  expect(ErrorKind::usage, {.task = "copy", .data = path}, "task is \"copy\"");
+  expect(ErrorKind::bad_input, {.data = folder_.put("other.tsv", "a\tb\n")},
+         "the checksum of data is");
 }
 
 TEST_F(AnEvaluation, of_text_counts_its_tokens) {

@@ -57,6 +57,13 @@ class SpreadWork : public ModelsWithFiles {
     return lines;
   }
 
+  std::string copy_of_thrones(const std::string& name) {
+    const LoadedModel model = thrones();
+    const std::string path = saved(name, *model.model);
+    need_tokenizer(files_, model).save(files_, path);
+    return path;
+  }
+
   std::string sentences() {
     return folder_.put("pairs.tsv",
                        "The little girl was happy.\tgirl\tlittle\n"
@@ -276,26 +283,62 @@ TEST_F(SpreadWork, is_kept_by_the_first_rank_and_known_by_all) {
 }
 
 TEST_F(SpreadWork, is_asked_for_alike_on_all_ranks) {
-  const auto refused = [&](const std::function<void(ranks::Group&)>& check) {
-    return refusal_of([&] { ranks::run_on_threads(2, check); });
-  };
   const LoadedModel model = thrones();
   const LoadedModel other = stories();
-  const Refusal value = refused([&](ranks::Group& group) {
-    check_same_experiment(group, {{"--seed", group.rank()}}, *model.model);
+  const auto refused = [&](const std::function<SharedRequest(bool is_first)>& request,
+                           const LoadedModel& second) {
+    return refusal_of([&] {
+      ranks::run_on_threads(2, [&](ranks::Group& group) {
+        FilesWithEmbedded files;
+        check_same_request(group, files, group.is_first() ? model : second,
+                           request(group.is_first()));
+      });
+    });
+  };
+  const auto expect = [](const Refusal& refusal, ErrorKind kind, const std::string& text) {
+    EXPECT_EQ(refusal.kind, kind) << refusal.text;
+    expect_has(refusal.text, text);
+  };
+  using Object = io::Json::Object;
+  expect(refused(
+             [](bool first) {
+               return SharedRequest{.asked = {{"--seed", first ? 0 : 1}}};
+             },
+             model),
+         ErrorKind::usage, "--seed is 1");
+  expect(refused(
+             [](bool first) {
+               return SharedRequest{.asked = {{first ? "--keep" : "--by", 1}}};
+             },
+             model),
+         ErrorKind::usage, "what is asked for is --by");
+  expect(refused(
+             [](bool first) {
+               return SharedRequest{.read = {{"data", first ? "a" : "b"}}};
+             },
+             model),
+         ErrorKind::bad_input, "the checksum of data is \"b\"");
+  expect(refused(
+             [](bool first) {
+               return SharedRequest{.read = first ? Object{} : Object{{"ids", 1}}};
+             },
+             model),
+         ErrorKind::usage, "what is asked for is ids");
+  expect(refused([](bool) { return SharedRequest{}; }, other), ErrorKind::bad_input,
+         "the checksum of the model");
+}
+
+TEST_F(SpreadWork, needs_the_same_tokenizer_on_all_ranks) {
+  const std::string one = copy_of_thrones("one"), other = copy_of_thrones("other");
+  const Refusal refusal = refusal_of([&] {
+    folder_.put("other/tokenizer.json", folder_.get("other/tokenizer.json") + "\n");
+    ranks::run_on_threads(2, [&](ranks::Group& group) {
+      RankOwn own(&group);
+      check_same_request(group, own.files, own.model(group.is_first() ? one : other), {});
+    });
   });
-  EXPECT_EQ(value.kind, ErrorKind::usage);
-  expect_has(value.text, "--seed is 1");
-  const Refusal name = refused([&](ranks::Group& group) {
-    check_same_experiment(group, {{group.is_first() ? "--keep" : "--by", 1}}, *model.model);
-  });
-  EXPECT_EQ(name.kind, ErrorKind::usage);
-  expect_has(name.text, "what is asked for is --by");
-  const Refusal weights = refused([&](ranks::Group& group) {
-    check_same_experiment(group, {}, group.is_first() ? *model.model : *other.model);
-  });
-  EXPECT_EQ(weights.kind, ErrorKind::bad_input);
-  expect_has(weights.text, "the checksum of the model");
+  EXPECT_EQ(refusal.kind, ErrorKind::bad_input);
+  expect_has(refusal.text, "the checksum of its tokenizer");
 }
 
 }  // namespace

@@ -122,6 +122,17 @@ void ExperimentDocuments::write(const narrate::Report& report, const io::Json& r
   session_.output.write(narrate::report_text(report, style_of_output(), catalogue));
 }
 
+namespace {
+
+// Of the file, and which array of it is meant where it holds arrays.
+std::string pairs_sum(base::FileSystem& files, const std::string& pairs, bool is_array) {
+  if (!is_array) return train::file_sum(files, pairs);
+  const io::ArrayPlace place = io::split_place(pairs);
+  return train::file_sum(files, place.path) + ":" + place.name;
+}
+
+}  // namespace
+
 bool is_first_rank(const Session& session) {
   return session.ranks == nullptr || session.ranks->group().is_first();
 }
@@ -131,19 +142,21 @@ void check_same_on_ranks(Session& session, std::span<const Option> options,
                          const recipes::ExamplesRequest& examples) {
   if (session.ranks == nullptr || session.ranks->group().is_alone()) return;
   const Arguments& arguments = session.arguments;
-  io::Json::Object request = recipes::examples_json(session.files, examples);
-  request.emplace_back("the command", arguments.command());
+  recipes::SharedRequest request;
+  for (auto& fact : recipes::examples_json(session.files, examples)) {
+    const bool is_file = fact.first == "data" || fact.first == "ids" || fact.first == "targets";
+    (is_file ? request.read : request.asked).push_back(std::move(fact));
+  }
   for (const Option& option : options) {
     // Of files the bytes count, of folders only the first rank's.
-    const bool is_path = option.value == "FILE" || option.value == "PATH" || option.value == "DIR";
-    if (!is_path && option.name != kRankTimeout.name && arguments.has(option.name))
-      request.emplace_back("--" + std::string(option.name), *arguments.text(option.name));
+    const bool is_file = option.value == "FILE" || option.value == "PATH";
+    if (is_file || option.name == kRankTimeout.name || !arguments.has(option.name)) continue;
+    request.asked.emplace_back("--" + std::string(option.name),
+                               option.value == "DIR" ? "" : *arguments.text(option.name));
   }
-  if (const auto pairs = arguments.text("pairs")) {
-    const std::string path = arguments.has("ids") ? io::split_place(*pairs).path : *pairs;
-    request.emplace_back("--pairs", train::file_sum(session.files, path));
-  }
-  recipes::check_same_experiment(session.ranks->group(), request, *loaded.model);
+  if (const auto pairs = arguments.text("pairs"))
+    request.read.emplace_back("pairs", pairs_sum(session.files, *pairs, arguments.has("ids")));
+  recipes::check_same_request(session.ranks->group(), session.files, loaded, request);
 }
 
 heads::Watch watch_of(const Session& session, Progress& progress,

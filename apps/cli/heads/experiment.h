@@ -74,8 +74,8 @@ enum class OutFolder { results, resumed, model };
 // ranks.
 bool is_first_rank(const Session& session);
 // Of several ranks, before they share work: throws Error(usage) where they were asked for different
-// things, Error(bad_input) where their models differ. `options`: of the command; `examples`: what
-// it reads, whose bytes count.
+// things, Error(bad_input) where their models or files differ. `options`: of the command;
+// `examples`: what it reads, whose bytes count.
 void check_same_on_ranks(Session& session, std::span<const Option> options,
                          const recipes::LoadedModel& loaded,
                          const recipes::ExamplesRequest& examples = {});
