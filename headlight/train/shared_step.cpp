@@ -9,21 +9,6 @@
 namespace headlight::train {
 namespace {
 
-// mine += theirs, in rows that threads share.
-void add_to(const kernels::Execution& execution, std::span<float> mine,
-            std::span<const float> theirs) {
-  constexpr int64_t kRow = 4096;
-  const auto count = static_cast<int64_t>(mine.size());
-  const auto add = [&](int64_t first, int64_t rows, int64_t columns) {
-    if (rows == 0 || columns == 0) return;
-    const tensor::MatrixView sum{mine.data() + first, rows, columns, columns, 1};
-    const tensor::ConstMatrixView more{theirs.data() + first, rows, columns, columns, 1};
-    kernels::add(execution, 1, sum, more, sum);
-  };
-  add(0, count / kRow, kRow);
-  add(count / kRow * kRow, 1, count % kRow);
-}
-
 // Which parameters have a gradient on any rank.
 std::vector<bool> have_gradients(ranks::Group& group, const nn::Parameters& parameters) {
   std::string flags;
@@ -56,7 +41,9 @@ void Trainer::share_gradients(const ShardedStep& step) {
   ranks::reduce_scatter(
       group_, shares_, gradients,
       [&](std::span<float> mine, std::span<const float> theirs) {
-        add_to({threads_, arena_}, mine, theirs);
+        const auto count = static_cast<int64_t>(mine.size());
+        const tensor::MatrixView sum{mine.data(), 1, count, count, 1};
+        kernels::add({threads_, arena_}, 1, sum, {theirs.data(), 1, count, count, 1}, sum);
       },
       [&](int first, int count) { return step.is_empty(first * each, count * each); });
 }

@@ -58,14 +58,6 @@ double median_seconds(ranks::Group& group, const RankEffort& effort, const Work&
   return median_of(rounds);
 }
 
-void add_to(const kernels::Execution& execution, std::span<float> mine,
-            std::span<const float> theirs) {
-  constexpr int64_t kRow = 4096;
-  const auto rows = static_cast<int64_t>(mine.size()) / kRow;
-  const tensor::MatrixView sum{mine.data(), rows, kRow, kRow, 1};
-  kernels::add(execution, 1, sum, {theirs.data(), rows, kRow, kRow, 1}, sum);
-}
-
 Exchange measure_exchange(const kernels::Execution& execution, ranks::Group& group,
                           const RankEffort& effort) {
   const int levels = std::countr_zero(static_cast<unsigned>(group.count()));
@@ -82,7 +74,9 @@ Exchange measure_exchange(const kernels::Execution& execution, ranks::Group& gro
   const double sent = static_cast<double>(sizeof(float)) *
                       static_cast<double>(effort.floats - shares.of(group.rank()).size());
   const auto add = [&](std::span<float> mine, std::span<const float> theirs) {
-    add_to(execution, mine, theirs);
+    const auto count = static_cast<int64_t>(mine.size());
+    const tensor::MatrixView sum{mine.data(), 1, count, count, 1};
+    kernels::add(execution, 1, sum, {theirs.data(), 1, count, count, 1}, sum);
   };
   const double sums = median_seconds(group, effort, [&] {
     ranks::reduce_scatter(group, shares, values, add, [](int, int) { return false; });
