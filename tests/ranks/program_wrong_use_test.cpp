@@ -98,6 +98,15 @@ TEST_F(WrongUseOfRanks, in_options_that_differ_names_them) {
   expect_of_two("only one resumes", {}, {training(), training({"--resume"})}, 2, "resume is true");
 }
 
+TEST_F(WrongUseOfRanks, in_commands_that_differ_is_told) {
+  expect_of_two("a question", {}, {training(), {"--version"}}, 2, "the command is none --version");
+  expect_of_two("help", {}, {training(), training({"--help"})}, 2, "the command is train --help");
+  expect_of_two("other work", {}, {training(), {"evaluate", "numbers", "--task", "numbers"}}, 2,
+                "the command is evaluate");
+  const Words bench = {"bench", "--only", "mpi-exchange", "--threads", "1"};
+  expect_of_two("other efforts", {}, {bench, bench + Words{"--quick"}}, 2, "--quick is given");
+}
+
 TEST_F(WrongUseOfRanks, in_evaluations_that_differ_is_told) {
   folder_.put("pairs.tsv", "When you play\tyou win or you die\n");
   const Words both = {"evaluate", "thrones", "--data", folder_ / "pairs.tsv", "--threads", "1"};

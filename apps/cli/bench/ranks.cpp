@@ -160,6 +160,17 @@ int64_t chosen_shards(const Session& session) {
   return shards;
 }
 
+// Ranks that measure different things would wait for each other.
+void check_same_bench(const Session& session, int64_t shards) {
+  const Arguments& arguments = session.arguments;
+  ranks::check_same(session.ranks->group(),
+                    {{.name = "--only", .value = arguments.text("only").value()},
+                     {.name = "--quick", .value = arguments.has("quick") ? "given" : "not given"},
+                     {.name = "--shards", .value = std::to_string(shards)},
+                     {.name = "--seed", .value = std::to_string(session.seed)}},
+                    ErrorKind::usage);
+}
+
 }  // namespace
 
 std::string on_ranks(const TrainingSize& size) { return std::string(kKind) + "-" + size.name; }
@@ -177,6 +188,7 @@ void run_rank_bench(Session& session) {
   RankBench bench{.ranks = session.ranks->group().count(),
                   .threads = session.threads,
                   .shards = chosen_shards(session)};
+  check_same_bench(session, bench.shards);
   const RankEffort& effort = session.arguments.has("quick") ? kQuickOnRanks : kThoroughOnRanks;
   ranks::Group& group = session.ranks->group();
   base::ThreadPool threads(session.threads);

@@ -254,6 +254,15 @@ std::chrono::duration<double> time_to_connect(std::span<char* const> words) {
   }
 }
 
+// Ranks that are asked for different things would wait for each other.
+void check_same_command(const Request& request, RankProcess& ranks) {
+  std::string asked(request.command == nullptr ? "none" : request.command->name);
+  for (const std::string_view question : {"help", "version"}) {
+    if (request.arguments.has(question)) asked.append(" --").append(question);
+  }
+  ranks::check_same(ranks.group(), {{.name = "the command", .value = asked}}, ErrorKind::usage);
+}
+
 // What is told of ranks on the command line, before anything is done on them.
 void prepare_ranks(const Request& request, RankProcess& ranks, base::FileSystem& files) {
   if (ranks.group().count() > 1 &&
@@ -296,6 +305,7 @@ void run_command(Request& request, StandardOutput& output, RankProcess* ranks) {
 void run_words(std::span<char* const> words, RankProcess* ranks) {
   StandardOutput output;
   Request request = read_request(words);
+  if (ranks != nullptr) check_same_command(request, *ranks);
   if (request.arguments.has("version")) {
     output.write("headlight " HEADLIGHT_VERSION "\n");
   } else if (request.arguments.has("help")) {
