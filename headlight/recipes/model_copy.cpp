@@ -109,18 +109,23 @@ uint64_t model_bytes(base::FileSystem& files, const std::string& folder) {
   return bytes;
 }
 
+void copy_files_beside_model(base::FileSystem& files, const std::string& source,
+                             const std::string& folder) {
+  const std::vector<std::string> modules = module_folders(files, source);
+  const auto copy = [&](const std::string& file) {
+    copy_file(files, source + "/" + file, folder + "/" + file);
+  };
+  if (io::is_gguf_file(files, source)) write_gguf_files(files, source, folder);
+  std::ranges::for_each(kCopied, copy);
+  for (const std::string& module : modules) copy(module + "/config.json");
+}
+
 void write_model_copy(base::FileSystem& files, const models::Model& model,
                       const std::string& source, const std::string& folder, tensor::DType kind) {
   check_new_folder(files, folder);
   const std::string task = generated_task_of(files, source);
-  const std::vector<std::string> modules = module_folders(files, source);
   base::write_directory(files, without_slashes(folder), [&](const std::string& temporary) {
-    const auto copy = [&](const std::string& file) {
-      copy_file(files, source + "/" + file, temporary + "/" + file);
-    };
-    if (io::is_gguf_file(files, source)) write_gguf_files(files, source, temporary);
-    std::ranges::for_each(kCopied, copy);
-    for (const std::string& module : modules) copy(module + "/config.json");
+    copy_files_beside_model(files, source, temporary);
     if (!task.empty()) {
       base::write_file(files, temporary + "/run.json",
                        io::json_text(io::Json::Object{{"task", task}}) + "\n");

@@ -17,6 +17,12 @@ void write_model_copy(base::FileSystem& files, const models::Model& model,
                       const std::string& source, const std::string& folder,
                       tensor::DType kind = tensor::DType::f32);
 
+// Of that what belongs to the ids, each file whole or not there, into a folder that is there: the
+// tokenizer, the chat template, generation settings, those of sentence-transformers. Throws
+// Error(bad_input) for what cannot be read, Error(failed) and Error(out_of_memory).
+void copy_files_beside_model(base::FileSystem& files, const std::string& source,
+                             const std::string& folder);
+
 // The check alone, for before long work: throws Error(bad_input), begun by `what`, when something
 // has this name, and Error(failed) where no folder can be made.
 void check_new_folder(base::FileSystem& files, const std::string& folder,

@@ -5,6 +5,8 @@
 #include <exception>
 
 #include "headlight/infer/infer.h"
+#include "headlight/recipes/embedded.h"
+#include "headlight/recipes/model_copy.h"
 
 namespace headlight::recipes {
 namespace {
@@ -202,7 +204,9 @@ TrainRun::TrainRun(base::ThreadPool& threads, base::FileSystem& files, const Tra
     check_writable(files_, folder_);
   }
   try {
-    setup_ = make_train_setup(files_, settings_, request.values);
+    TrainSettings at_hand = settings_;
+    at_hand.init = first_model_ = first_model_place();
+    setup_ = make_train_setup(files_, at_hand, request.values);
   } catch (const Error& error) {
     // The encoding is not known before a text is read; nobody typed one that a file names.
     const bool is_typed = request.values.has("encoding") || error.kind() != ErrorKind::usage;
@@ -210,6 +214,20 @@ TrainRun::TrainRun(base::ThreadPool& threads, base::FileSystem& files, const Tra
   }
   check_same_data(group_, setup_);
   if (before) check_data(*before, setup_, request);
+}
+
+// The model that the key `init` names. Where it has gone since the run was begun, the best model so
+// far has the same shape, and the checkpoint has the weights.
+std::string TrainRun::first_model_place() const {
+  if (settings_.init.empty() || !has_begun_) return settings_.init;
+  try {
+    model_place(files_, settings_.init);
+    return settings_.init;
+  } catch (const Error&) {
+    const bool has_best = checkpoints_.progress() && base::exists(files_, folder_ + "/config.json");
+    if (!has_best) throw;
+    return folder_;
+  }
 }
 
 // What run.json of the folder says; the folder is then this run's. The first rank tells the others.
@@ -250,7 +268,15 @@ void TrainRun::begin_folder() {
   io::Json run = settings_json(settings_);
   run.object()->emplace_back("data_sum", setup_.data_sum);
   base::write_file(files_, run_file(folder_), io::json_text(run) + "\n");
-  if (setup_.tokenizer) setup_.tokenizer->save(files_, folder_);
+  write_files_beside_model();
+}
+
+// What others need to read and write text with the model, as the model has it that it starts from.
+void TrainRun::write_files_beside_model() {
+  const bool has_its_own = first_model_.empty() || settings_.is_generated();
+  if (has_its_own && setup_.tokenizer) setup_.tokenizer->save(files_, folder_);
+  if (has_its_own || first_model_ == folder_) return;
+  copy_files_beside_model(files_, model_folder(files_, first_model_), folder_);
 }
 
 void TrainRun::prepare(const TrainListener& listener) {

@@ -37,7 +37,7 @@ class TrainRun {
   // The three that follow are called in this order, each once.
   //
   // Writes what is known before the first step: run.json, by which the folder is known, and the
-  // tokenizer.
+  // tokenizer; of a run with the key `init` all that its model has for the same ids.
   void begin_folder();
   // Goes to the last checkpoint, rehearses a step for time and memory, and tells the start.
   void prepare(const TrainListener& listener);
@@ -59,6 +59,8 @@ class TrainRun {
  private:
   std::optional<io::Json> begun_run(const TrainRequest& request);
   void check_shards(const TrainRequest& request) const;
+  std::string first_model_place() const;
+  void write_files_beside_model();
   TrainStart start_event(double step_seconds) const;
   TrainStep step_event(const train::StepResult& result);
   TrainEvaluation evaluation_event(int64_t step, double valid_loss) const;
@@ -78,6 +80,7 @@ class TrainRun {
   bool has_begun_ = false;  // run.json was there
   bool is_resumed_ = false;
   TrainSettings settings_;
+  std::string first_model_;  // empty: it is made here
   TrainSetup setup_;
   train::Checkpoints checkpoints_;
   std::optional<train::Trainer> trainer_;

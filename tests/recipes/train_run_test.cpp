@@ -1,4 +1,5 @@
 // Runs through the library: events, folders, interruption and going on.
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -221,6 +222,47 @@ TEST_F(ATrainRun, whose_record_is_wrong_anywhere_has_bad_input) {
       }
     }
     EXPECT_GT(refused, 100);
+  }
+}
+
+class ARunFromAnotherModel : public ATrainRun {
+ protected:
+  // A small model that has been made to chat and to give vectors.
+  void SetUp() override {
+    train(request("chat", letters({{"max_iters", "1"}})));
+    std::filesystem::create_directory(folder_ / "chat/2_Dense");
+    for (const auto& [name, text] : kFiles) folder_.put("chat/" + name, text);
+  }
+  Words from_it() {
+    return {{"task", "lm"},       {"data", folder_ / "text.txt"}, {"init", folder_ / "chat"},
+            {"max_iters", "8"},   {"eval_interval", "2"},         {"batch_size", "8"},
+            {"warmup_iters", "2"}};
+  }
+
+  const std::vector<std::pair<std::string, std::string>> kFiles = {
+      {"chat_template.jinja", "{{ messages[-1].content }}"},
+      {"generation_config.json", "{\"eos_token_id\": [0, 1]}"},
+      {"modules.json", "[{\"path\": \"\"}, {\"path\": \"2_Dense\"}]"},
+      {"2_Dense/config.json", "{}"}};
+};
+
+TEST_F(ARunFromAnotherModel, has_its_chat_template_and_what_else_belongs_to_its_ids) {
+  train(request("on", from_it()));
+  for (const auto& [name, text] : kFiles) EXPECT_EQ(bytes("on/" + name), text) << name;
+  EXPECT_EQ(bytes("on/tokenizer.json"), bytes("chat/tokenizer.json"));
+}
+
+TEST_F(ARunFromAnotherModel, goes_on_when_that_model_has_gone) {
+  train(request("whole", from_it()));
+  int64_t steps = 0;
+  const TrainListener stopping{.step = [&](const TrainStep&) { ++steps; },
+                               .interrupted = [&] { return steps == 5; }};
+  train(request("parts", from_it()), stopping);
+  std::filesystem::rename(folder_ / "chat", folder_ / "gone");
+  EXPECT_EQ(train(request("parts", {}, true)).outcome, train::Outcome::finished);
+  for (const char* name :
+       {"model.safetensors", "run.json", "chat_template.jinja", "checkpoint/model-8.safetensors"}) {
+    EXPECT_EQ(bytes("parts/" + std::string(name)), bytes("whole/" + std::string(name))) << name;
   }
 }
 
