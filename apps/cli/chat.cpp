@@ -111,6 +111,12 @@ class Chat {
 
  private:
   static std::string checked(std::string line, size_t number) {
+    if (is_typed() && line.size() >= kMostTypedBytes) {
+      base::refuse("chat", "message",
+                   "was not sent: a terminal cuts lines after " + std::to_string(kMostTypedBytes) +
+                       " bytes; a file or a pipe hands them over whole, headlight chat MODEL < "
+                       "FILE");
+    }
     if (line.ends_with('\r')) line.pop_back();
     return text::to_utf8(std::move(line), "standard input, line " + std::to_string(number), "");
   }

@@ -170,6 +170,22 @@ TEST_F(ChatCommand, talks_to_a_person_at_a_terminal) {
   EXPECT_EQ(terminal.finish(), 0);
 }
 
+// The kernel keeps 4095 bytes of a typed line and says nothing of the rest.
+TEST_F(ChatCommand, sends_no_message_that_the_terminal_has_cut) {
+  Terminal terminal(command());
+  ASSERT_TRUE(terminal.wait_for("/help lists the commands"));
+  for (int i = 0; i < 50; ++i) {
+    terminal.type(std::string(100, 'a'));
+    terminal.watch(std::chrono::milliseconds(20));  // what is echoed must be read
+  }
+  terminal.type("\n");
+  ASSERT_TRUE(terminal.wait_for("was not sent: a terminal cuts lines"));
+  terminal.type("Once\n");
+  ASSERT_TRUE(terminal.wait_for("reached the limit"));
+  terminal.type("\x04");
+  EXPECT_EQ(terminal.finish(), 0);
+}
+
 // A model of random numbers that never ends by itself.
 std::string endless_model(const TemporaryFolder& folder) {
   const std::string golden = tests::source_folder() + "/tests/golden/models/llama/";

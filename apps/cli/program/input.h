@@ -45,6 +45,10 @@ class TextLines {
   bool is_empty_text_ = false;  // of --text: one line, which is still to come
 };
 
+// The most bytes of a line that a terminal hands over (Linux); what was typed beyond them is lost
+// without a word.
+inline constexpr size_t kMostTypedBytes = 4095;
+
 // Lines that somebody types, each when it comes; of any bytes, and of a long one the beginning.
 class TypedLines {
  public:
