@@ -28,8 +28,8 @@ tokens come from the template alone: what you type stays text, unless --special
 is given. What was read in earlier turns is not read again.
 
 Lines that are commands: /help, /reset (forget the conversation), /system TEXT
-(begin anew with this system message), /quit. Ctrl-C ends an answer, a second
-one the program; Ctrl-D ends.
+(begin anew with this system message), /quit. Ctrl-C ends an answer, or the
+program where there is none; Ctrl-D ends.
 
 An answer ends at the model's end tokens, before a stop text or at the limit.
 Where the model's context is full, an answer goes on from its last half and the
@@ -95,8 +95,7 @@ class Chat {
     const bool has_prompt = is_typed() && session_.talkative;
     if (has_prompt) say_line(session_, "command.chat.begin");
     for (size_t number = 1;; ++number) {
-      if (has_prompt) print_as_it_is("> ");
-      const std::optional<std::string> line = lines.next();
+      const std::optional<std::string> line = next_line(lines, has_prompt);
       if (!line) break;
       try {
         if (!take(checked(*line, number))) return;
@@ -110,6 +109,12 @@ class Chat {
   }
 
  private:
+  static std::optional<std::string> next_line(TypedLines& lines, bool has_prompt) {
+    if (!has_prompt) return lines.next();
+    const TypingRow row("> ");
+    return lines.next();
+  }
+
   static std::string checked(std::string line, size_t number) {
     if (is_typed() && line.size() >= kMostTypedBytes) {
       base::refuse("chat", "message",

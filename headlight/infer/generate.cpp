@@ -34,11 +34,11 @@ class Generation {
     if (live_.empty()) return std::move(results_);
     std::optional<Sequences> sequences;
     sequences.emplace(context_, model_, windows(), options_.use_cache, options_.read_before);
-    LogitRows rows = sequences->begin();
+    std::optional<LogitRows> rows = sequences->begin_unless(options_.is_stopped);
     results_[live_[0].prompt].reused = sequences->reused();
-    for (;;) {
-      choose(rows);
-      const std::vector<int64_t> on = take(rows);
+    while (rows) {
+      choose(*rows);
+      const std::vector<int64_t> on = take(*rows);
       if (on.empty()) {
         sequences->keep();
         return std::move(results_);
@@ -46,12 +46,14 @@ class Generation {
       if (slide()) {
         // Those whose context is not full read on with the same bits.
         sequences.emplace(context_, model_, windows(), options_.use_cache);
-        rows = sequences->begin();
+        rows = sequences->begin_unless(options_.is_stopped);
         continue;
       }
       if (on.size() < rows_) sequences->select(on);
       rows = sequences->read(chosen_);
     }
+    for (const Live& live : live_) results_[live.prompt].reason = StopReason::caller;
+    return std::move(results_);
   }
 
  private:

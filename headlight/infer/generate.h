@@ -69,6 +69,9 @@ struct GenerateOptions {
   // For one prompt, with a cache: what it begins with is not read again where it was read before,
   // and what is read now is kept. The results are the same bits.
   ReadPrompts* read_before = nullptr;
+  // Asked between the slices in which a long prompt is read; true ends all sequences there
+  // (StopReason::caller).
+  std::function<bool()> is_stopped = {};
 };
 
 // A new id as it comes. All texts of a sequence, joined, are its Continuation's text.

@@ -103,8 +103,9 @@ LogitRows Sequences::from_scratch() {
   return {context_, model_, model_.next_logits(context_, batch)};
 }
 
-// All but the last ids of the prompts, as far as all have them; how many were read of each.
-int64_t Sequences::read_slices() {
+// All but the last ids of the prompts, as far as all have them; how many were read of each, or
+// nothing when it was stopped.
+std::optional<int64_t> Sequences::read_slices(const std::function<bool()>& is_stopped) {
   constexpr int64_t kSlice = 512;
   if (context_.observer != nullptr) return reused_;  // who looks sees the prompt as a whole
   int64_t shortest = INT64_MAX;
@@ -113,6 +114,7 @@ int64_t Sequences::read_slices() {
   }
   int64_t read = reused_;
   for (; shortest - read > kSlice; read += kSlice) {
+    if (is_stopped && is_stopped()) return std::nullopt;
     std::vector<std::vector<int64_t>> lists;
     for (const Prompt& prompt : sequences_) {
       const auto first = prompt.ids.begin() + read;
@@ -123,7 +125,9 @@ int64_t Sequences::read_slices() {
   return read;
 }
 
-LogitRows Sequences::begin() {
+LogitRows Sequences::begin() { return *begin_unless({}); }
+
+std::optional<LogitRows> Sequences::begin_unless(const std::function<bool()>& is_stopped) {
   if (!decoding_) return from_scratch();
   const ReadPrompts::Read* before =
       read_before_ != nullptr ? read_before_->find(sequences_[0].ids) : nullptr;
@@ -132,13 +136,15 @@ LogitRows Sequences::begin() {
     reused_ = static_cast<int64_t>(before->ids.size());
   }
   if (read_before_ != nullptr) read_ids_ = sequences_[0].ids;
-  const int64_t read = read_slices();
-  for (Prompt& prompt : sequences_) prompt.ids.erase(prompt.ids.begin(), prompt.ids.begin() + read);
+  const std::optional<int64_t> read = read_slices(is_stopped);
+  if (!read || (is_stopped && is_stopped())) return std::nullopt;
+  for (Prompt& prompt : sequences_)
+    prompt.ids.erase(prompt.ids.begin(), prompt.ids.begin() + *read);
   const PaddedIds rest = padded_field(sequences_, &Prompt::ids);
   sequences_.clear();
   const Tensor rows = decoding_->read(context_, rest.ids, rest.lens);
   keep();
-  return {context_, model_, rows};
+  return LogitRows(context_, model_, rows);
 }
 
 void Sequences::keep() const {

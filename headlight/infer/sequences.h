@@ -34,6 +34,8 @@ class Sequences {
   // The rows after the last id of each prompt; to be called first and once. Long prompts are read
   // in slices, so that memory does not grow with them.
   LogitRows begin();
+  // The same, or nothing once `is_stopped`, asked before each slice, says so; no function: never.
+  std::optional<LogitRows> begin_unless(const std::function<bool()>& is_stopped);
   // Each sequence reads one id more.
   LogitRows read(std::span<const int64_t> ids);
   // Goes on with these sequences, in this order: repeated, reordered or left out.
@@ -44,7 +46,7 @@ class Sequences {
 
  private:
   LogitRows from_scratch();
-  int64_t read_slices();
+  std::optional<int64_t> read_slices(const std::function<bool()>& is_stopped);
   models::Batch sources() const;
 
   Context& context_;

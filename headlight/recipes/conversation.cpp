@@ -127,12 +127,19 @@ ConversationAnswer Conversation::answer(autograd::Context& context, const std::s
                                                     .tokenizer = &tokenizer_},
                                          .slides = options_.slides,
                                          .first_sequence = answers_,
-                                         .read_before = &read_before_};
+                                         .read_before = &read_before_,
+                                         .is_stopped = [&] { return on_text && !on_text(""); }};
     const auto pass_on = [&](const infer::NewToken& token) {
       return !on_text || on_text(token.text);
     };
     answer.continuation =
         std::move(infer::generate(context, model_, {prompt}, options, pass_on).front());
+    if (answer.continuation.reason == infer::StopReason::caller &&
+        answer.continuation.ids.empty()) {
+      messages_ = before;
+      answer.left_out = 0;
+      return answer;
+    }
     messages_.emplace_back(text::chat_message("assistant", answer.continuation.text));
     ++answers_;
     return answer;

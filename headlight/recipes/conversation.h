@@ -51,7 +51,8 @@ class Conversation {
   Conversation(const models::Model& model, const text::Tokenizer& tokenizer,
                const text::ChatTemplate& chat_template, ConversationOptions options);
 
-  // False ends the answer.
+  // False ends the answer. Asked with an empty text while a long message is read: a message that
+  // was not read to its end is no part of the conversation.
   using OnText = std::function<bool(std::string_view)>;
   // What the model answers; both are part of the conversation from then on. The draws depend on the
   // seed and the number of answers before. Throws Error(bad_input) for what the template refuses

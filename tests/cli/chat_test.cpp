@@ -186,6 +186,14 @@ TEST_F(ChatCommand, sends_no_message_that_the_terminal_has_cut) {
   EXPECT_EQ(terminal.finish(), 0);
 }
 
+TEST_F(ChatCommand, ends_the_row_of_its_prompt_at_an_interrupt) {
+  Terminal terminal(command());
+  ASSERT_TRUE(terminal.wait_for(">"));
+  terminal.type("\x03");
+  EXPECT_EQ(terminal.finish(), 130);
+  EXPECT_TRUE(terminal.bytes().ends_with("\n")) << terminal.bytes();
+}
+
 // A model of random numbers that never ends by itself.
 std::string endless_model(const TemporaryFolder& folder) {
   const std::string golden = tests::source_folder() + "/tests/golden/models/llama/";

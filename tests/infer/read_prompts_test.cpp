@@ -86,5 +86,24 @@ TEST_F(ReadBefore, long_prompts_are_read_in_slices_with_the_same_bits) {
   for (size_t i = 0; i < prompts.size(); ++i) expect_same(sliced[i], whole[i]);
 }
 
+TEST_F(ReadBefore, long_prompts_are_not_read_on_when_somebody_stops_them) {
+  models::GptConfig sizes = models::small_gpt();
+  sizes.block_size = 2048;
+  models::Gpt model(sizes);
+  fill(model, 6);
+  ReadPrompts kept;
+  int asked = 0;
+  const GenerateOptions options{.ending = {.max_new_tokens = 2, .stop_ids = Ids{}},
+                                .read_before = &kept,
+                                .is_stopped = [&] { return ++asked == 2; }};
+  const Ids ids = random_list(2000, model.vocab_size(), 7);
+  autograd::Context context = inference_context();
+  const Continuation stopped = generate(context, model, {{.ids = ids}}, options).front();
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(stopped.reason, StopReason::caller);
+  EXPECT_TRUE(stopped.ids.empty());
+  expect_same(generated(model, ids, 2, &kept), generated(model, ids, 2, nullptr));
+}
+
 }  // namespace
 }  // namespace headlight::infer

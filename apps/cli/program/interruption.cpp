@@ -78,6 +78,7 @@ void wait_for_others() {
 void end_at_once(int exit_code) {
   if (has_half_made.load()) unlink(half_made_path.data());
   erase_progress();
+  end_typing_row();
   _exit(exit_code);
 }
 

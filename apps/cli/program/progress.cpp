@@ -22,7 +22,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kEraseBelow = "\r\x1b[J";
 
-std::atomic<bool> is_progress_shown{false};  // lock-free, as a signal handler needs it
+// Lock-free, as a signal handler needs them.
+std::atomic<bool> is_progress_shown{false};
+std::atomic<bool> is_typing{false};
 
 // What cannot be written is not missed, and not waited for: a terminal may have been stopped.
 void write_to_terminal(std::string_view text) noexcept {
@@ -73,6 +75,16 @@ void replace_row(const Session& session, const std::vector<std::string>& lines) 
   if (lines.empty()) return write_to_terminal(text);
   for (const std::string& line : lines) text.append(text::printable(line)).append("\n");
   print_as_it_is(text);
+}
+
+TypingRow::TypingRow(std::string_view text) {
+  is_typing.store(true);
+  print_as_it_is(text);
+}
+TypingRow::~TypingRow() { is_typing.store(false); }
+
+void end_typing_row() noexcept {
+  if (is_typing.exchange(false)) write_to_terminal("\n");
 }
 
 struct Progress::Ticking {

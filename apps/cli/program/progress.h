@@ -31,6 +31,18 @@ void erase_progress() noexcept;
 // terminal writes there.
 void replace_row(const Session& session, const std::vector<std::string>& lines);
 
+// A text at the end of which somebody types. While one lives, a signal that ends the program ends
+// the row too, so that what comes next begins on its own.
+class TypingRow {
+ public:
+  explicit TypingRow(std::string_view text);
+  ~TypingRow();
+  TypingRow(const TypingRow&) = delete;
+  TypingRow& operator=(const TypingRow&) = delete;
+};
+// May be called by a signal handler.
+void end_typing_row() noexcept;
+
 // Work that may take longer than a second: from then on it is told, with how far it is where that
 // is known. Silent unless somebody reads standard error at a terminal. Nothing else is printed
 // while one lives.
