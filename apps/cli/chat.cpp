@@ -1,6 +1,8 @@
 // `headlight chat`: a conversation with a model, by its chat template.
 #include <unistd.h>
 
+#include <utility>
+
 #include "apps/cli/program/input.h"
 #include "apps/cli/program/interruption.h"
 #include "apps/cli/program/progress.h"
@@ -55,6 +57,7 @@ constexpr Option kChatOptions[] = {
     {"repetition-penalty", "R", "above 1: tokens already there become less likely"},
     {"stop", "TEXT", "end an answer before this text"},
     {"context", "slide|stop", "at the context's end: go on without the oldest, or stop"},
+    {"encoding", "NAME", "of standard input, where it is not UTF-8: cp1254, cp949, latin1, ..."},
     {"special", "", "the text of a special token in a message becomes that token"},
 };
 
@@ -72,6 +75,8 @@ recipes::ConversationOptions read_options(const Session& session) {
   }
   options.slides = arguments.choice("context", kContexts) == "slide";
   options.special = arguments.has("special");
+  // Before a model is read: whether there is such an encoding.
+  text::to_utf8("", "standard input", arguments.text("encoding").value_or(""));
   if (const auto names = arguments.text("template-set")) {
     options.variables = recipes::template_variables(arguments.source("template-set"), *names);
   }
@@ -87,11 +92,14 @@ class Chat {
  public:
   Chat(Session& session, autograd::Context& context, const models::Model& model,
        recipes::Conversation& conversation)
-      : session_(session), context_(context), model_(model), conversation_(conversation) {}
+      : session_(session),
+        context_(context),
+        model_(model),
+        conversation_(conversation),
+        encoding_(session.arguments.text("encoding").value_or("")) {}
 
   void run() {
-    constexpr size_t kLongestLine = size_t{16} << 20;
-    TypedLines lines(kLongestLine);
+    TypedLines lines = all_lines();
     const bool has_prompt = is_typed() && session_.talkative;
     if (has_prompt) say_line(session_, "command.chat.begin");
     for (size_t number = 1;; ++number) {
@@ -109,13 +117,21 @@ class Chat {
   }
 
  private:
+  // Of other encodings a terminal's lines are told apart by a byte, those of a file are not.
+  TypedLines all_lines() {
+    constexpr size_t kLongestLine = size_t{16} << 20;
+    if (encoding_.empty() || is_typed()) return TypedLines(kLongestLine);
+    return {kLongestLine,
+            text::to_utf8(read_standard_input(), "standard input", std::exchange(encoding_, ""))};
+  }
+
   static std::optional<std::string> next_line(TypedLines& lines, bool has_prompt) {
     if (!has_prompt) return lines.next();
     const TypingRow row("> ");
     return lines.next();
   }
 
-  static std::string checked(std::string line, size_t number) {
+  std::string checked(std::string line, size_t number) const {
     if (is_typed() && line.size() >= kMostTypedBytes) {
       base::refuse("chat", "message",
                    "was not sent: a terminal cuts lines after " + std::to_string(kMostTypedBytes) +
@@ -123,7 +139,8 @@ class Chat {
                        "FILE");
     }
     if (line.ends_with('\r')) line.pop_back();
-    return text::to_utf8(std::move(line), "standard input, line " + std::to_string(number), "");
+    return text::to_utf8(std::move(line), "standard input, line " + std::to_string(number),
+                         encoding_);
   }
 
   // False: that was the end.
@@ -212,6 +229,7 @@ class Chat {
   autograd::Context& context_;
   const models::Model& model_;
   recipes::Conversation& conversation_;
+  std::string encoding_;  // of the lines; empty: UTF-8
   int64_t turns_ = 0;
   bool has_slid_ = false;
 };

@@ -194,6 +194,21 @@ TEST_F(ChatCommand, ends_the_row_of_its_prompt_at_an_interrupt) {
   EXPECT_TRUE(terminal.bytes().ends_with("\n")) << terminal.bytes();
 }
 
+TEST_F(ChatCommand, reads_lines_of_other_encodings) {
+  const std::vector<io::Json> utf8 = events("Tom and Lily’s café\nOnce\n");
+  const std::vector<io::Json> turkish =
+      events("Tom and Lily\x92s caf\xe9\nOnce\n", {"--encoding", "cp1254"});
+  std::string wide;
+  for (const char c : std::string_view("Tom\nOnce\n")) wide.append({c, '\0'});
+  const std::vector<io::Json> utf16 = events(wide, {"--encoding", "utf-16le"});
+  ASSERT_EQ(turkish.size(), 2u);
+  EXPECT_EQ(text_of(turkish[1]), text_of(utf8[1]));
+  EXPECT_EQ(number_of(turkish[0], "prompt_tokens"), number_of(utf8[0], "prompt_tokens"));
+  ASSERT_EQ(utf16.size(), 2u);
+  EXPECT_EQ(text_of(utf16[1]), text_of(events("Tom\nOnce\n")[1]));
+  expect_one_line(run("Once\n", {"--encoding", "klingon"}), 2, "is unknown; utf-8, utf-16");
+}
+
 // A model of random numbers that never ends by itself.
 std::string endless_model(const TemporaryFolder& folder) {
   const std::string golden = tests::source_folder() + "/tests/golden/models/llama/";

@@ -53,6 +53,9 @@ inline constexpr size_t kMostTypedBytes = 4095;
 class TypedLines {
  public:
   explicit TypedLines(size_t most_kept = 4096) : most_kept_(most_kept) {}
+  // Those of a text that is there already.
+  TypedLines(size_t most_kept, std::string text)
+      : most_kept_(most_kept), waiting_(std::move(text)), is_at_end_(true) {}
 
   // Without its LF; nothing at the end. Throws Error(bad_input) when it cannot be read.
   std::optional<std::string> next();
