@@ -17,12 +17,14 @@ namespace {
 // What is told, and what is told of it.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-// Aligned, in ended lines.
+// Aligned, in ended lines. Names are a file's own: they steer no terminal.
 std::string facts_text(const Facts& facts) {
   int64_t width = 12;
   for (const auto& [label, _] : facts) width = std::max(width, text::columns(label) + 2);
   std::string text;
-  for (const auto& [label, value] : facts) text += narrate::padded(label, width) + value + "\n";
+  for (const auto& [label, value] : facts) {
+    text += narrate::padded(label, width) + text::printable(value) + "\n";
+  }
   return text;
 }
 
@@ -132,7 +134,7 @@ std::string model_text(const Catalogue& catalogue, const recipes::ModelInformati
   text += catalogue.text("info.attention") + "\n" + attention_lines(catalogue, information) +
           catalogue.text("info.configuration") + "\n";
   for (const auto& [key, value] : *information.config.object()) {
-    text += "  " + key + ": " + io::json_text(value) + "\n";
+    text += "  " + text::printable(key) + ": " + text::printable(io::json_text(value)) + "\n";
   }
   return text;
 }
@@ -159,10 +161,10 @@ std::string gguf_text(const Catalogue& catalogue, const recipes::GgufInformation
   std::string text = facts_text(facts) + catalogue.text("info.configuration") + "\n";
   for (const auto& [key, value] : information.settings) {
     text +=
-        "  " + key + ": " +
+        "  " + text::printable(key) + ": " +
         (value.array() != nullptr
              ? catalogue.text("info.elements", {{"count", std::to_string(value.array()->size())}})
-             : shortened(io::json_text(value))) +
+             : text::printable(shortened(io::json_text(value)))) +
         "\n";
   }
   return text;

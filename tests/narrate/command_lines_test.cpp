@@ -208,5 +208,19 @@ TEST(Suggestions, have_a_command_and_below_it_what_it_does) {
             "      there is to do\n");
 }
 
+TEST(ModelFacts, steer_no_terminal_whatever_names_a_file_has) {
+  const std::string nasty = "\x1b]0;owned\x07 \u202e";
+  recipes::GgufInformation gguf;
+  gguf.architecture = gguf.name = gguf.tokenizer = gguf.refusal = nasty;
+  gguf.settings.emplace("general." + nasty, nasty);
+  recipes::ModelInformation folder;
+  folder.config = io::Json::Object{{nasty, nasty}};
+  for (const std::string& text :
+       {gguf_text(english_lines(), gguf), model_text(english_lines(), folder)}) {
+    EXPECT_EQ(text, text::printable_lines(text));
+    EXPECT_TRUE(shows(text, "owned")) << text;
+  }
+}
+
 }  // namespace
 }  // namespace headlight::narrate
