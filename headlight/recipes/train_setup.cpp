@@ -28,16 +28,32 @@ std::string sum_of(const Tokens& training, const Tokens& validation) {
   return sum.text();
 }
 
-// The first words of a text that are a short prompt: few letters, and no more tokens than leave
-// room for an answer.
-std::string prompt_from(std::string_view text, const text::Tokenizer& tokenizer, int64_t context) {
+// Few letters, and no more tokens than leave room for an answer.
+bool is_short_prompt(const std::string& prompt, const text::Tokenizer& tokenizer, int64_t context) {
   constexpr int64_t kLongest = 24;
+  return text::columns(prompt) <= kLongest &&
+         std::ssize(tokenizer.encode(prompt)) <= std::max<int64_t>(1, context / 2);
+}
+
+// The letters at a word's beginning that are a short prompt, one at least.
+std::string beginning_of(std::string_view word, const text::Tokenizer& tokenizer, int64_t context) {
+  size_t end = text::code_point_at(word, 0).length;
+  while (end < word.size()) {
+    const size_t next = end + text::code_point_at(word, end).length;
+    if (!is_short_prompt(std::string(word.substr(0, next)), tokenizer, context)) break;
+    end = next;
+  }
+  return std::string(word.substr(0, end));
+}
+
+// The first words of a text that are a short prompt, or as much of the first as is.
+std::string prompt_from(std::string_view text, const text::Tokenizer& tokenizer, int64_t context) {
   std::string prompt;
   for (const std::string& line : split_words(text.substr(0, text.find('\n', 1 << 12)), '\n')) {
     for (const std::string_view word : text::words(line)) {
       const std::string longer = prompt + (prompt.empty() ? "" : " ") + std::string(word);
-      const auto tokens = static_cast<int64_t>(tokenizer.encode(longer).size());
-      if (text::columns(longer) > kLongest || tokens > context / 2) return prompt;
+      if (!is_short_prompt(longer, tokenizer, context))
+        return prompt.empty() ? beginning_of(word, tokenizer, context) : prompt;
       prompt = longer;
     }
     if (!prompt.empty()) break;

@@ -225,6 +225,11 @@ TEST_F(ATrainRun, whose_record_is_wrong_anywhere_has_bad_input) {
   }
 }
 
+TEST_F(ATrainRun, suggests_the_beginning_of_a_first_word_that_is_too_long) {
+  folder_.put("text.txt", std::string(300, 'a') + " b\n" + std::string(300, 'b'));
+  EXPECT_EQ(train(request("run", letters({{"max_iters", "1"}}))).done->next.value, "aaaa");
+}
+
 class ARunFromAnotherModel : public ATrainRun {
  protected:
   // A small model that has been made to chat and to give vectors.
