@@ -5,6 +5,25 @@ namespace headlight::recipes {
 
 using models::Capabilities;
 
+namespace {
+
+// What models of this type can do, if they have all heads.
+Capabilities abilities_of_type(const models::Model& model) {
+  const models::Architecture* known = models::known_architectures().find(model.type());
+  return known != nullptr ? known->capabilities : model.capabilities();
+}
+
+// Of a model whose type could do what the task takes.
+std::string without_head(std::string_view task, const models::Model& model) {
+  const std::string head = task == "mlm" ? "hidden words" : "next words";
+  if (model.classifier() != nullptr)
+    return "classifies texts and has no head for " + head + "; `headlight classify` is for it";
+  return "is a " + std::string(model.type()) + " without a head for " + head +
+         (model.capabilities().embeds ? "; `headlight embed` is for it" : "");
+}
+
+}  // namespace
+
 TaskModels models_of_task(std::string_view task) {
   if (task == "lm") return {&Capabilities::continues_prompt, models::Gpt::kType};
   if (task == "mlm") return {&Capabilities::fills_masks, models::Bert::kType};
@@ -33,7 +52,7 @@ models::ModelRequest asked_model(const TrainSettings& s) {
 }
 
 std::string_view task_of_model(const models::Model& model) {
-  const Capabilities can = model.capabilities();
+  const Capabilities can = abilities_of_type(model);
   if (can.translates) return "translate";
   return can.fills_masks ? "mlm" : "lm";
 }
@@ -42,6 +61,8 @@ void check_task_model(std::string_view task, const models::Model& model, const s
                       std::string_view takes) {
   const TaskModels wanted = models_of_task(task);
   if (model.capabilities().*wanted.capability) return;
+  if (abilities_of_type(model).*wanted.capability)
+    base::refuse("model", name, without_head(task, model));
   std::string why = model.classifier() != nullptr ? "classifies texts, is of type " : "is of type ";
   why.append(model.type()).append(", task ").append(task).append(" ").append(takes).append(" ");
   base::refuse("model", name, why + models::known_architectures().types_that({wanted.capability}));

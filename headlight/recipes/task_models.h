@@ -19,7 +19,7 @@ TaskModels models_of_task(std::string_view task);
 // What the keys ask of a fresh model; its vocabulary, context and special ids are left open.
 models::ModelRequest asked_model(const TrainSettings& settings);
 
-// The task that evaluates a model where none is named.
+// The task that evaluates a model where none is named, whether or not it has the head for it.
 std::string_view task_of_model(const models::Model& model);
 
 // Throws Error(bad_input) about the model `name` unless it can do what the task takes; `takes` is

@@ -22,6 +22,15 @@ TEST(TaskModelsTest, take_models_that_can_do_what_the_task_needs) {
                 known.types_that({&models::Capabilities::translates}));
 }
 
+TEST(TaskModelsTest, name_the_head_that_a_model_of_the_right_type_lacks) {
+  models::BertConfig config = models::small_bert();
+  config.masked_words = false;
+  const models::Bert bert(config);
+  EXPECT_EQ(error_of([&] { check_task_model("mlm", bert, "a", "needs"); }),
+            "model (a): is a bert without a head for hidden words; `headlight embed` is for it");
+  EXPECT_EQ(task_of_model(bert), "mlm");
+}
+
 TEST(TaskModelsTest, make_a_type_that_can_do_the_task) {
   for (const std::string_view task : kTasks) {
     const TaskModels wanted = models_of_task(task);
