@@ -193,12 +193,12 @@ TrainRun::TrainRun(base::ThreadPool& threads, base::FileSystem& files, const Tra
   has_begun_ = before.has_value();
   if (!has_begun_) check_can_begin(request);
   if (request.resume) {
-    settings_ = read_train_settings(request.values, files_, before ? &*before : nullptr, shards);
+    settings_ = read_train_settings(request.values, files_, before ? &*before : nullptr, shards,
+                                    run_file(folder_));
   }
   settings_.ranks = group_.count();
   check_same_settings(group_, settings_json(settings_), request.resume);
   check_shards(request);
-  if (before) check_unchanged(*before, settings_json(settings_), run_file(folder_));
   if (group_.is_first()) {
     if (before) check_not_past(checkpoints_, request, settings_.max_iters);
     check_writable(files_, folder_);

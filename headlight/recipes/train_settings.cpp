@@ -187,7 +187,8 @@ GivenValues train_values(const std::vector<std::pair<std::string, std::string>>&
 }
 
 TrainSettings read_train_settings(GivenValues values, base::FileSystem& files,
-                                  const io::Json* resumed, int64_t shards) {
+                                  const io::Json* resumed, int64_t shards,
+                                  const std::string& run_path) {
   if (const auto path = values.text("config")) fill_from_file(values, files, *path);
   settle_train_values(values);
   if (resumed != nullptr) fill_from_run(values, *resumed);
@@ -211,8 +212,10 @@ TrainSettings read_train_settings(GivenValues values, base::FileSystem& files,
   // A preset's end of the cosine is for its own beginning.
   if (values.has("min-lr") && values.level("min-lr") == Level::preset)
     settings.min_lr = std::min(settings.min_lr, settings.learning_rate);
-  check_train_settings(values, settings);
   if (settings.lr_decay_iters == 0) settings.lr_decay_iters = settings.max_iters;
+  // First what was changed: keys of the run that contradict it are not to blame.
+  if (resumed != nullptr) check_unchanged(*resumed, settings_json(settings), run_path);
+  check_train_settings(values, settings);
   return settings;
 }
 

@@ -49,10 +49,11 @@ GivenValues train_values(const std::vector<std::pair<std::string, std::string>>&
 
 // Fills what flags and environment left open, in this order: the configuration file, what a run
 // that is resumed was started with, the preset, the task's own defaults. Throws Error(usage) for
-// values that no run can have, Error(bad_input) when they come from a file. `shards`: where nothing
-// else says how many.
+// values that no run can have, Error(bad_input) when they come from a file, and as
+// check_unchanged() does of run.json in `run_path`. `shards`: where nothing else says how many.
 TrainSettings read_train_settings(GivenValues values, base::FileSystem& files,
-                                  const io::Json* resumed, int64_t shards = 1);
+                                  const io::Json* resumed, int64_t shards = 1,
+                                  const std::string& run_path = "run.json");
 
 // All keys with their values; what run.json holds.
 io::Json settings_json(const TrainSettings& settings);
