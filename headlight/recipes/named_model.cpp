@@ -92,7 +92,8 @@ text::Tokenizer need_tokenizer(base::FileSystem& files, const LoadedModel& loade
   if (auto tokenizer = find_tokenizer(files, loaded)) return *std::move(tokenizer);
   throw Error(ErrorKind::bad_input, "model", loaded.folder,
               std::string("has no tokenizer: no tokenizer.json, vocab.json with merges.txt, "
-                          "encoder.json with vocab.bpe, tokenizer.model or vocab.txt")
+                          "encoder.json with vocab.bpe, source.spm with vocab.json, "
+                          "tokenizer.model, spiece.model or vocab.txt")
                   .append(way_out));
 }
 

@@ -92,7 +92,8 @@ TEST_F(ANamedModel, without_a_tokenizer_says_so_where_text_needs_one) {
   EXPECT_FALSE(find_tokenizer(files_, loaded));
   expect_refused(
       ErrorKind::bad_input, [&] { need_tokenizer(files_, loaded, "; give ids"); },
-      "has no tokenizer: no tokenizer.json");
+      "has no tokenizer: no tokenizer.json, vocab.json with merges.txt, encoder.json with "
+      "vocab.bpe, source.spm with vocab.json, tokenizer.model, spiece.model or vocab.txt");
 }
 
 TEST_F(ANamedModel, whose_tokenizer_has_more_tokens_than_it_has_ids_is_refused) {
