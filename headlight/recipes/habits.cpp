@@ -122,6 +122,35 @@ constexpr Habit kOfGenerate[] = {
     {"m model out-dir model-path checkpoint", says(kModelIsAWord)},
 };
 
+constexpr Habit kOfChat[] = {
+    {"p prompt text input message i interactive",
+     says("messages are typed, or come by standard input, a line each; `headlight generate MODEL "
+          "--prompt TEXT` continues one text")},
+    {"f file input-file prompt-file", says("a file comes by standard input: < FILE")},
+    {"n n-predict num-predict max-tokens max-length max-new-token max-len length num-tokens tokens "
+     "new-tokens",
+     option("max-new-tokens")},
+    {"temp", option("temperature")},
+    {"k topk", option("top-k")},
+    {"topp nucleus", option("top-p")},
+    {"minp", option("min-p")},
+    {"repeat-penalty rep-pen penalty presence-penalty frequency-penalty",
+     option("repetition-penalty")},
+    {"beam beams num-beams beam-size beam-width",
+     says(
+         "answers are greedy, or sampled with --temperature T; `headlight generate MODEL --beam N` "
+         "searches")},
+    {"r reverse-prompt stop-sequence stop-sequences stop-text stop-token stop-string",
+     option("stop")},
+    {"sys system-prompt system-message instruction", option("system")},
+    {"chat-template jinja", option("template")},
+    {"c ctx-size n-ctx context-length context-size block-size",
+     says("a model has the context it was trained with; --context slide|stop says what happens at "
+          "its end")},
+    {"stream", says("answers are printed as they come anyway")},
+    {"m model model-path checkpoint", says(kModelIsAWord)},
+};
+
 constexpr Habit kOfTranslate[] = {
     {"p prompt i input source src sentence s", option("text")},
     {"beams num-beams beam-size beam-width", option("beam")},
@@ -179,10 +208,10 @@ struct HabitsOfCommand {
   std::span<const Habit> habits;
 };
 constexpr HabitsOfCommand kOfCommands[] = {
-    {"train", kOfTrain},       {"generate", kOfGenerate}, {"translate", kOfTranslate},
-    {"evaluate", kOfEvaluate}, {"explain", kOfExplain},   {"embed", kOfText},
-    {"classify", kOfText},     {"tokenize", kOfText},     {"forward", kOfForward},
-    {"attend", kOfAttend},
+    {"train", kOfTrain},         {"generate", kOfGenerate}, {"chat", kOfChat},
+    {"translate", kOfTranslate}, {"evaluate", kOfEvaluate}, {"explain", kOfExplain},
+    {"embed", kOfText},          {"classify", kOfText},     {"tokenize", kOfText},
+    {"forward", kOfForward},     {"attend", kOfAttend},
 };
 
 constexpr std::pair<std::string_view, std::string_view> kCommands[] = {
