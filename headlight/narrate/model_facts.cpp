@@ -72,9 +72,11 @@ std::string attention_lines(const Catalogue& catalogue,
 }
 
 // "continues a text (generate), ..."
-std::string can_text(const Catalogue& catalogue, const models::Capabilities& can) {
+std::string can_text(const Catalogue& catalogue, const models::Capabilities& can, bool chats) {
+  std::vector<std::string_view> names = recipes::names_of(can);
+  if (chats) names.insert(names.begin() + 1, "chats");
   std::string text;
-  for (const std::string_view name : recipes::names_of(can)) {
+  for (const std::string_view name : names) {
     text += (text.empty() ? "" : ", ") + catalogue.text("info.can." + std::string(name));
   }
   return text.empty() ? catalogue.text("info.none") : text;
@@ -127,7 +129,7 @@ std::string model_text(const Catalogue& catalogue, const recipes::ModelInformati
   add("info.context", std::to_string(information.context_length));
   add("info.tokenizer",
       information.tokenizer.empty() ? catalogue.text("info.none") : information.tokenizer);
-  add("info.can", can_text(catalogue, information.can));
+  add("info.can", can_text(catalogue, information.can, information.chats));
   if (!information.labels.empty()) add("info.labels", labels_text(information.labels));
   add("info.memory", size_text(catalogue, information.memory));
   std::string text = facts_text(facts);
@@ -155,7 +157,7 @@ std::string gguf_text(const Catalogue& catalogue, const recipes::GgufInformation
   add("info.ids", or_none(information.vocab_size));
   add("info.context", or_none(information.context_length));
   add("info.tokenizer", information.tokenizer.empty() ? none : information.tokenizer);
-  add("info.can", can_text(catalogue, information.can));
+  add("info.can", can_text(catalogue, information.can, information.chats));
   if (!information.refusal.empty()) add("info.refused", information.refusal);
   add("info.memory", size_text(catalogue, information.memory));
   std::string text = facts_text(facts) + catalogue.text("info.configuration") + "\n";

@@ -55,6 +55,7 @@ void find_abilities(base::FileSystem& files, const std::string& path,
                     GgufInformation& information) {
   try {
     information.can = models::abilities_of(files, path);
+    information.chats = can_chat(files, path, information.can);
     if (text::has_tokenizer(files, path)) text::load_tokenizer(files, path);
   } catch (const base::Error& error) {
     information.refusal = error.what();

@@ -28,6 +28,7 @@ struct GgufInformation {
   std::string tokenizer;  // its kind and, after a comma, how it splits: "gpt2, smollm"
   uint64_t memory = 0;    // bytes that running the model in float32 takes
   models::Capabilities can;
+  bool chats = false;   // continues texts and has a chat template
   std::string refusal;  // why it does not run here; empty: it does
   io::Gguf::Settings settings;
 };

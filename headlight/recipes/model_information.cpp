@@ -29,6 +29,15 @@ std::string tokenizer_in(base::FileSystem& files, const std::string& folder) {
 
 }  // namespace
 
+bool can_chat(base::FileSystem& files, const std::string& folder, const models::Capabilities& can) {
+  if (!can.continues_prompt) return false;
+  try {
+    return text::find_chat_template(files, folder).has_value();
+  } catch (const base::Error&) {
+    return false;  // `chat` says why
+  }
+}
+
 ModelInformation information_on(base::FileSystem& files, const recipes::LoadedModel& loaded) {
   const models::Model& model = *loaded.model;
   ModelInformation information{.config = model.config(),
@@ -38,7 +47,8 @@ ModelInformation information_on(base::FileSystem& files, const recipes::LoadedMo
                                .context_length = model.context_length(),
                                .attentions = {},
                                .tokenizer = tokenizer_in(files, loaded.folder),
-                               .can = model.capabilities()};
+                               .can = model.capabilities(),
+                               .chats = can_chat(files, loaded.folder, model.capabilities())};
   if (model.classifier() != nullptr) information.labels = model.classifier()->classes().labels;
   for (const nn::ParameterHandle& parameter : model.parameters()) {
     information.parameters += parameter->shape().elements();

@@ -25,12 +25,16 @@ struct ModelInformation {
   std::vector<AttentionInformation> attentions;
   std::string tokenizer;  // its files, "vocab.json, merges.txt"; empty: none
   models::Capabilities can;
+  bool chats = false;                    // continues texts and has a chat template
   uint64_t memory = 0;                   // bytes that running it takes
   std::vector<std::string> labels = {};  // of a model that classifies
 };
 
 // Of those that a model has, as Capabilities calls them.
 std::vector<std::string_view> names_of(const models::Capabilities& can);
+
+// Whether a model that can do this has a chat template that can be read in its folder or GGUF file.
+bool can_chat(base::FileSystem& files, const std::string& folder, const models::Capabilities& can);
 
 ModelInformation information_on(base::FileSystem& files, const LoadedModel& loaded);
 
