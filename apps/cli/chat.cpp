@@ -24,10 +24,11 @@ constexpr std::string_view kChatExamples =
   headlight chat MODEL --template-set enable_thinking=false
       for templates that ask for more than messages
 
-The model reads the conversation by its own template: chat_template.jinja, or
-"chat_template" of tokenizer_config.json; --template FILE gives another. Special
-tokens come from the template alone: what you type stays text, unless --special
-is given. What was read in earlier turns is not read again.
+MODEL is a folder or a GGUF file. It reads the conversation by its own template:
+chat_template.jinja, "chat_template" of tokenizer_config.json, or the one in the
+GGUF file; --template FILE gives another. Special tokens come from the template
+alone: what you type stays text, unless --special is given. What was read in
+earlier turns is not read again.
 
 Lines that are commands: /help, /reset (forget the conversation), /system TEXT
 (begin anew with this system message), /quit. Ctrl-C ends an answer, or the

@@ -106,6 +106,13 @@ std::vector<int64_t> Conversation::fitting_prompt(int64_t& left_out) {
   }
   left_out = static_cast<int64_t>(before - messages_.size());
   if (static_cast<int64_t>(ids.size()) <= context) return ids;
+  const auto tokens_of = [&](const std::string& text) { return tokenizer_.encode(text).size(); };
+  if (tokens_of(options_.system) > tokens_of(*messages_.back().find("content")->text())) {
+    throw Error(ErrorKind::bad_input, "chat", "system message",
+                "the conversation has " + std::to_string(ids.size()) +
+                    " tokens with it, the model's context is " + std::to_string(context) +
+                    "; shorten the system message");
+  }
   throw Error(ErrorKind::bad_input, "chat", left_out > 0 || !options_.slides ? "" : "message",
               "the conversation has " + std::to_string(ids.size()) +
                   " tokens, the model's context is " + std::to_string(context) +

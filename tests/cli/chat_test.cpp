@@ -138,6 +138,10 @@ TEST_F(ChatCommand, says_what_is_wrong_with_models_templates_and_lines) {
   expect_one_line(chat({"chat", "stories", "--template", strict}, "Once\n"), 3,
                   "chat template (" + strict + ", line 1): says: No!");
   expect_one_line(run("\xff\n"), 3, "standard input, line 1");
+  std::string much;
+  for (int i = 0; i < 1000; ++i) much += "Tom had a ball. ";
+  expect_one_line(run("Once\n", {"--system", much}), 3, "shorten the system message");
+  expect_one_line(run(much + "\n", {"--system", "Tom"}), 3, "shorten the message");
   expect_one_line(run("Once\n", {"--stop", ""}), 2, "an empty stop text");
 }
 
@@ -219,6 +223,14 @@ std::string endless_model(const TemporaryFolder& folder) {
   text::char_tokenizer(std::span(&letters, 1), {}).save(base::real_files(), folder.path());
   folder.put("chat_template.jinja", "{{ messages[-1].content }}");
   return folder.path();
+}
+
+TEST_F(ChatCommand, is_named_by_info_for_models_with_a_template) {
+  const TemporaryFolder model;
+  const ProgramRun with = run_program({"info", endless_model(model)});
+  EXPECT_NE(with.output.find("hold a conversation (chat)"), std::string::npos) << with.output;
+  const ProgramRun without = run_program({"info", "stories"});
+  EXPECT_EQ(without.output.find("(chat)"), std::string::npos) << without.output;
 }
 
 TEST_F(ChatCommand, ends_an_answer_at_the_first_interrupt_and_the_program_at_the_next) {
