@@ -56,6 +56,8 @@ nn::TransformerBlockOptions modern_layer(const ModernBertConfig& config, int64_t
           .place = "encoder." + std::to_string(layer)};
 }
 
+io::Json or_null(const std::optional<int64_t>& id) { return id ? io::Json(*id) : io::Json(); }
+
 io::Json::Object modern_json(const ModernBertConfig& config) {
   io::Json::Array layers;
   for (const bool windowed : config.windowed) layers.emplace_back(kModernLayers[windowed ? 1 : 0]);
@@ -73,6 +75,9 @@ io::Json::Object modern_json(const ModernBertConfig& config) {
                            {"mlp_bias", config.mlp_bias},
                            {"local_attention", config.local_attention},
                            {"layer_types", std::move(layers)},
+                           // Where these are missing, transformers has those of its own vocabulary.
+                           {"cls_token_id", or_null(config.special_ids.begin)},
+                           {"sep_token_id", or_null(config.special_ids.end)},
                            {"decoder_bias", config.decoder_bias},
                            {"classifier_bias", config.head_bias},
                            {"classifier_activation", kernels::name_of(config.head_activation)},

@@ -230,6 +230,18 @@ TEST_F(ATrainRun, suggests_the_beginning_of_a_first_word_that_is_too_long) {
   EXPECT_EQ(train(request("run", letters({{"max_iters", "1"}}))).done->next.value, "aaaa");
 }
 
+// Transformers takes those of its own vocabulary where a folder does not say them.
+TEST_F(ATrainRun, of_a_modernbert_writes_the_ids_that_frame_a_text) {
+  train(request(
+      "run",
+      letters(
+          {{"task", "mlm"}, {"arch", "modernbert"}, {"tokenizer", "char"}, {"max_iters", "1"}})));
+  const text::Tokenizer tokenizer = text::load_tokenizer(files_, folder_ / "run");
+  const io::Json config = io::read_json(files_, folder_ / "run/config.json");
+  EXPECT_EQ(config.find("cls_token_id")->integer(), tokenizer.find("[CLS]"));
+  EXPECT_EQ(config.find("sep_token_id")->integer(), tokenizer.find("[SEP]"));
+}
+
 class ARunFromAnotherModel : public ATrainRun {
  protected:
   // A small model that has been made to chat and to give vectors.
