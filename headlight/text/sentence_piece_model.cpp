@@ -14,20 +14,16 @@ using Type = SentencePieceFile::Type;
 UnigramTable<float> unigram_of(const SentencePieceFile& file, const std::string& name) {
   std::vector<UnigramTable<float>::Entry> entries;
   float lowest = std::numeric_limits<float>::max();
-  float highest = std::numeric_limits<float>::lowest();
   for (size_t i = 0; i < file.pieces.size(); ++i) {
     const SentencePieceFile::Piece& piece = file.pieces[i];
-    if (piece.type == Type::normal) {
-      lowest = std::min(lowest, piece.score);
-      highest = std::max(highest, piece.score);
-    }
+    if (piece.type == Type::normal) lowest = std::min(lowest, piece.score);
     if (piece.type != Type::normal && piece.type != Type::user_defined) continue;
     entries.push_back({.text = piece.text,
                        .id = static_cast<int32_t>(i),
                        .score = piece.score,
                        .is_user_defined = piece.type == Type::user_defined});
   }
-  return {entries, lowest, highest, name};
+  return {entries, lowest, name};
 }
 
 }  // namespace

@@ -16,8 +16,7 @@ UnigramTable<double> table_of(const Vocabulary& vocabulary, const std::vector<do
     if (token.empty() || vocabulary.is_special(id)) continue;
     entries.push_back({.text = token, .id = static_cast<int32_t>(id), .score = scores[i]});
   }
-  const auto [lowest, highest] = std::ranges::minmax(scores);
-  return {entries, lowest, highest, name};
+  return {entries, std::ranges::min(scores), name};
 }
 
 }  // namespace

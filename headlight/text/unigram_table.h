@@ -27,13 +27,11 @@ class UnigramTable {
     bool is_user_defined = false;
   };
 
-  // What is found in texts. `lowest` and `highest` are the scores of all tokens.
-  UnigramTable(const std::vector<Entry>& entries, Score lowest, Score highest,
-               const std::string& name)
+  // What is found in texts. `lowest` is the lowest score of all tokens.
+  UnigramTable(const std::vector<Entry>& entries, Score lowest, const std::string& name)
       : trie_(texts_of(entries), name),
         entries_(without_texts(entries)),
-        unknown_score_(lowest - kUnknownPenalty),
-        highest_(highest) {}
+        unknown_score_(lowest - kUnknownPenalty) {}
 
   // Calls take(piece, id) for the best pieces in their order; a character that no piece is has the
   // id kUnknown. What has no piece across a place is decided there, so that long texts take little
@@ -100,13 +98,16 @@ class UnigramTable {
     };
     trie_.for_each_beginning(text.substr(at), [&](size_t size, int32_t index) {
       const Entry& entry = entries_[static_cast<size_t>(index)];
-      reach(at + size, entry.id,
-            entry.is_user_defined ? static_cast<Score>(static_cast<Score>(size) * highest_ - 0.1)
-                                  : entry.score);
+      reach(at + size, entry.id, entry.is_user_defined ? score_of_users(size) : entry.score);
       if (size == length) has_single = true;
     });
     if (!has_single) reach(at + length, kUnknown, unknown_score_);
     return furthest;
+  }
+
+  // Above those of other pieces, and the longer the better: as SentencePiece 0.2.3 has it.
+  static Score score_of_users(size_t bytes) {
+    return static_cast<Score>(0.1) * static_cast<Score>(bytes - 1);
   }
 
   static void lower(std::vector<Node>& nodes, size_t from) {
@@ -131,7 +132,6 @@ class UnigramTable {
   Trie trie_;
   std::vector<Entry> entries_;
   Score unknown_score_;
-  Score highest_;
 };
 
 }  // namespace headlight::text

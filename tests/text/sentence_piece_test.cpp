@@ -66,6 +66,13 @@ TEST(SentencePiece, finds_the_best_pieces) {
   EXPECT_EQ(tokenizer.special().unk, 0);
 }
 
+TEST(SentencePiece, prefers_the_pieces_of_its_user) {
+  const Tokenizer tokenizer =
+      loaded(kUnknown + piece("d", -5.5F) + piece("a", -5) + piece("b", -2.5F) + piece("da", -6) +
+             piece("ab", 0, 4) + piece("▁", -9) + kPlain);
+  EXPECT_EQ(tokens_of(tokenizer, "dab"), (std::vector<std::string>{"▁", "d", "ab"}));
+}
+
 TEST(SentencePiece, merges_by_scores) {
   const std::string trainer = bytes(2, number(3, 2));
   const Tokenizer tokenizer =
