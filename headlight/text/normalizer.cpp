@@ -5,6 +5,7 @@
 
 #include "headlight/text/byte_alphabet.h"
 #include "headlight/text/growth.h"
+#include "headlight/text/hugging_face_unicode.h"
 #include "headlight/text/unicode.h"
 
 namespace headlight::text {
@@ -50,13 +51,9 @@ std::string without(bool (*is_unwanted)(char32_t), std::string_view text) {
   });
 }
 
-// What BERT's cleaning takes away: controls, formats and private use as Hugging Face's `tokenizers`
-// knows them, whose tables end before Unicode 9; unassigned code points stay.
+// What BERT's cleaning takes away; unassigned code points stay.
 bool is_bert_control(char32_t c) {
-  if (c == '\t' || c == '\n' || c == '\r') return false;
-  const bool is_later =
-      c == 0x890 || c == 0x891 || c == 0x8E2 || c == 0x110CD || (c >= 0x13430 && c <= 0x1343F);
-  return !is_later && is_control_or_private(c);
+  return c != '\t' && c != '\n' && c != '\r' && hugging_face::is_control_or_private(c);
 }
 
 std::string cleaned(std::string_view text) {
@@ -246,19 +243,19 @@ std::string Normalizer::apply(std::string_view text) const {
 std::string Normalizer::applied(const Change& change, std::string_view text, size_t longest) {
   switch (change.step) {
     case Step::nfc:
-      return normalized(text, NormalForm::nfc);
+      return hugging_face::normalized(text, NormalForm::nfc);
     case Step::nfd:
-      return normalized(text, NormalForm::nfd);
+      return hugging_face::normalized(text, NormalForm::nfd);
     case Step::nfkc:
-      return normalized(text, NormalForm::nfkc);
+      return hugging_face::normalized(text, NormalForm::nfkc);
     case Step::nfkd:
-      return normalized(text, NormalForm::nfkd);
+      return hugging_face::normalized(text, NormalForm::nfkd);
     case Step::lower_case:
       return lower(text);
     case Step::remove_marks:
-      return without(is_mark, text);
+      return without(hugging_face::is_combining_mark, text);
     case Step::remove_nonspacing_marks:
-      return without(is_nonspacing_mark, text);
+      return without(hugging_face::is_nonspacing_mark, text);
     case Step::clean:
       return cleaned(text);
     case Step::part_chinese:

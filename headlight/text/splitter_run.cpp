@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "headlight/text/byte_alphabet.h"
+#include "headlight/text/hugging_face_unicode.h"
 #include "headlight/text/splitter.h"
 #include "headlight/text/unicode.h"
 
@@ -34,7 +35,7 @@ int character_class(char32_t) { return 1; }
 bool is_mark_to_bert(char32_t c) {
   constexpr std::string_view kAsciiSymbols = "$+<=>^`|~";
   if (c < 0x80 && kAsciiSymbols.find(static_cast<char>(c)) != kAsciiSymbols.npos) return true;
-  return is_punctuation(c);
+  return hugging_face::is_punctuation(c);
 }
 
 int bert_class(char32_t c) { return is_white_space(c) ? 0 : is_mark_to_bert(c) ? 1 : 2; }

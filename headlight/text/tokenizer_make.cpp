@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "headlight/text/hugging_face_unicode.h"
 #include "headlight/text/tokenizer_parts.h"
 #include "headlight/text/unicode.h"
 #include "headlight/text/vocabulary_builder.h"
@@ -57,7 +58,7 @@ Tokenizer word_tokenizer(std::span<const std::string_view> texts,
                          const std::vector<std::string>& special) {
   VocabularyBuilder vocabulary(special);
   for (const std::string_view text : texts) {
-    const std::string composed = normalized(text, NormalForm::nfc);
+    const std::string composed = hugging_face::normalized(text, NormalForm::nfc);
     for (const std::string_view word : words(composed)) vocabulary.add(std::string(word));
   }
   TokenizerPlan plan = word_level_plan(std::move(vocabulary));

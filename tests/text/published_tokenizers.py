@@ -49,6 +49,13 @@ def scripts():
     return list(blocks.values())
 
 
+# Each code point that is assigned. Expressions are PCRE2's here, whose tables may end with Unicode 14: a newer Python draws from scripts() alone.
+def assigned():
+    if int(unicodedata.unidata_version.split(".")[0]) > 14:
+        return [character for block in scripts() for character in block]
+    return [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) not in ("Cn", "Co", "Cs")]
+
+
 GOLDEN = SENTENCES + [
     "", " ", "  two  spaces ", "\n\n a\tb\r\n", "Hello", " Hello", "<s>Hello</s>", "a <mask> b", "[CLS] a [SEP]", "<|im_start|>user\n", "<0x41>", "naïve e\u0301", "ﬁ\u3000Ａ",
     "😊👨‍👩‍👧", "\0\x01\x7f", "12345 678", "aaaaaaaaaaaaaaaaaaaa", "I'LL he's 'ſ", "▁under", "世界 quick", "<extra_id_0>", "\u180e x",
@@ -64,7 +71,11 @@ RULES = "FB01\t66 69\n3000\t20\nA\t20\n9\t20\nD A\t20\nFF21\t41\n65 301\tE9\n1\t
 def strings(count):
     draw = random.Random(SEED)
     blocks = scripts()
+    everything = assigned()
+    # Half of the draws: what is neither a Chinese character nor a syllable of Hangul, Yi or Tangut.
+    rarer = [c for c in everything if unicodedata.category(c) != "Lo" or not unicodedata.name(c, "CJK").startswith(("CJK", "HANGUL SYL", "YI SYL", "TANGUT"))]
     marks = [chr(c) for c in range(0x300, 0x345)]
+    all_marks = [c for c in everything if unicodedata.category(c)[0] == "M"]
     controls = [chr(c) for c in list(range(0, 32)) + [127, 0x80, 0x8F, 0x9F, 0xAD, 0x200E, 0x202E, 0xFFFD]]
     words = [word for sentence in SENTENCES for word in sentence.split()]
     makers = [
@@ -83,6 +94,8 @@ def strings(count):
         lambda: "".join(draw.choice(CODE + words + ["0", "12", "345", " ", "\n    "]) for _ in range(draw.randint(1, 12))),
         lambda: "".join(draw.choice(SPECIAL + words + [" ", "  "]) for _ in range(draw.randint(1, 5))),
         lambda: draw.choice(words).upper() + draw.choice(["'S", "'ll", "'RE", "'ſ", "'d", "’s", "'", "n't"]) + draw.choice(["", " ", "."]),
+        lambda: "".join(draw.choice(draw.choice((everything, rarer))) for _ in range(draw.randint(1, 20))),
+        lambda: "".join(draw.choice(rarer) + "".join(draw.choices(all_marks, k=draw.randint(0, 4))) for _ in range(draw.randint(1, 6))),
     ]
     texts = ["", " ", "  ", "a", "\n", "\0", "é", "e\u0301"]
     while len(texts) < count:
@@ -127,12 +140,17 @@ class Maker:
         self.folder = folder
         self.is_golden = count == "golden"
         self.texts = GOLDEN if self.is_golden else strings(int(count))
-        self.corpus = SENTENCES[:1] * 8 + SENTENCES[16:18] if self.is_golden else SENTENCES * 4 + self.texts[::5]
+        self.corpus = SENTENCES[:1] * 8 + SENTENCES[16:18] if self.is_golden else SENTENCES * 4 + self.common_texts()[::5]
         self.kinds = []
         self.rules = f"{folder}/rules.tsv"
         with open(self.rules, "w") as file:
             file.write(RULES)
         self.charsmap = self.train_spm("charsmap", model_type="unigram", vocab_size=700, normalization_rule_name="nmt_nfkc")[1]
+
+    # To train with: small vocabularies have no place for every letter, and special tokens are no words.
+    def common_texts(self):
+        letters = set("".join(SENTENCES + SPACES))
+        return [text for text in self.texts if letters.issuperset(text) and not any(token in text for token in SPECIAL)]
 
     def leaves_out(self, name):
         return self.is_golden and name not in GOLDEN_KINDS
