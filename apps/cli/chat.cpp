@@ -237,7 +237,7 @@ class Chat {
 
 void run_chat(Session& session) {
   recipes::ConversationOptions options = read_options(session);
-  const recipes::LoadedModel loaded = load_model(session);
+  const recipes::LoadedModel loaded = load_packed_model(session);
   models::check_generation_settings(session.files, loaded.folder);
   if (!loaded.model->capabilities().continues_prompt) {
     throw Error(

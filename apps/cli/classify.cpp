@@ -88,7 +88,7 @@ void run_classify(Session& session) {
   require_other(session.arguments, "pair", "text", "which it stands beside");
   TextLines lines(session);
   const int64_t top = session.arguments.integer("top", {1, INT64_MAX}).value_or(kUsualTop);
-  const recipes::LoadedModel loaded = load_model(session);
+  const recipes::LoadedModel loaded = load_packed_model(session);
   const models::Classes& classes = classes_of(loaded);
   const text::Tokenizer tokenizer = recipes::need_tokenizer(session.files, loaded);
   base::ThreadPool threads(session.threads);

@@ -43,7 +43,7 @@ void print(Session& session, const std::string& text, const std::vector<float>& 
 
 void run_embed(Session& session) {
   TextLines lines(session);
-  const recipes::LoadedModel loaded = load_model(session);
+  const recipes::LoadedModel loaded = load_packed_model(session);
   const models::Model& model = *loaded.model;
   if (!model.capabilities().embeds) {
     throw Error(ErrorKind::bad_input, "embed", loaded.folder,

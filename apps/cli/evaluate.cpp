@@ -99,7 +99,7 @@ std::string evaluation_text(const narrate::Catalogue& catalogue, const io::Json:
 void run_evaluate(Session& session) {
   Arguments& arguments = session.arguments;
   settle_evaluation(arguments);
-  const recipes::LoadedModel loaded = load_model(session);
+  const recipes::LoadedModel loaded = load_packed_model(session);
   recipes::EvaluationRequest request{
       .task = recipes::evaluation_task(loaded, arguments.text("task").value_or("")),
       .data = arguments.text("data").value_or(""),

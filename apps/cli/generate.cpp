@@ -250,7 +250,7 @@ void print_as_it_comes(Session& session, autograd::Context& context, const Gener
 
 void run_generate(Session& session) {
   const GenerateSettings settings = read_settings(session);
-  const recipes::LoadedModel loaded = load_model(session);
+  const recipes::LoadedModel loaded = load_packed_model(session);
   models::check_generation_settings(session.files, loaded.folder);
   if (loaded.model->classifier() != nullptr) {
     throw Error(ErrorKind::bad_input, "generate", loaded.folder,

@@ -65,7 +65,7 @@ void run_translate(Session& session) {
   recipes::TranslateOptions options{
       .search = recipes::read_search_options(session.arguments),
       .max_new_tokens = recipes::read_token_limit(session.arguments).value_or(infer::kNoLimit)};
-  const recipes::LoadedModel loaded = load_model(session);
+  const recipes::LoadedModel loaded = load_packed_model(session);
   models::check_generation_settings(session.files, loaded.folder);
   if (!loaded.model->capabilities().translates) {
     throw Error(ErrorKind::bad_input, "translate", loaded.folder,

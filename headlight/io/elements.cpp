@@ -111,18 +111,28 @@ Tensor load_as(const Input& input, const StoredArray& array, std::string_view wh
   return result;
 }
 
-// Block after block, as many at a time as fill a piece.
+// Float32 from `bytes` bytes at `offset`: widened, or block after block, as many as fill a piece.
+void load_floats(const Input& input, Element element, uint64_t offset, uint64_t bytes, float* to) {
+  if (element == Element::f32) {
+    input.read(offset, {reinterpret_cast<std::byte*>(to), bytes});
+    return;
+  }
+  const size_t size = size_of(element);
+  std::vector<std::byte> piece(std::min<uint64_t>(kPieceBytes / size * size, bytes));
+  for (const uint64_t end = offset + bytes; offset < end; offset += piece.size()) {
+    const std::span<std::byte> part(piece.data(), std::min<uint64_t>(piece.size(), end - offset));
+    input.read(offset, part);
+    if (block_of(element) == 1) {
+      to = tensor::widen(dtype_of(element), part, to);
+    } else {
+      to = dequantize(element, part, to);
+    }
+  }
+}
+
 Tensor load_blocks(const Input& input, const StoredArray& array) {
   Tensor result = Tensor::uninitialized(DType::f32, array.shape);
-  const size_t size = size_of(array.element);
-  std::vector<std::byte> piece(std::min<uint64_t>(kPieceBytes / size * size, array.bytes()));
-  float* to = result.mutable_data<float>();
-  for (uint64_t begin = 0; begin < array.bytes(); begin += piece.size()) {
-    const std::span<std::byte> bytes(piece.data(),
-                                     std::min<uint64_t>(piece.size(), array.bytes() - begin));
-    input.read(array.offset + begin, bytes);
-    to = dequantize(array.element, bytes, to);
-  }
+  load_floats(input, array.element, array.offset, array.bytes(), result.mutable_data<float>());
   return result;
 }
 
@@ -181,6 +191,24 @@ Tensor load(const Input& input, const StoredArray& array, std::string_view what)
       return load_blocks(input, array);
   }
   return {};
+}
+
+bool has_rows(const StoredArray& array) {
+  const int64_t elements = array.shape.elements();
+  if (array.shape.rank() == 0 || elements == 0 || !array.strides.empty() || array.is_big_endian) {
+    return false;
+  }
+  const bool is_number = array.element == Element::f32 || array.element == Element::f16 ||
+                         array.element == Element::bf16;
+  const int64_t block = block_of(array.element);
+  return (is_number || block > 1) && elements / array.shape[0] % block == 0;
+}
+
+void load_rows(const Input& input, const StoredArray& array, int64_t begin, int64_t count,
+               float* to) {
+  const uint64_t row = array.bytes() / static_cast<uint64_t>(array.shape[0]);
+  load_floats(input, array.element, array.offset + static_cast<uint64_t>(begin) * row,
+              static_cast<uint64_t>(count) * row, to);
 }
 
 }  // namespace headlight::io

@@ -62,4 +62,11 @@ struct StoredArray {
 // over 2^63 - 1, a bool other than 0 and 1.
 tensor::Tensor load(const base::Input& input, const StoredArray& array, std::string_view what);
 
+// Whether load_rows() reads an array: float32, float16, bfloat16 or blocks of which each row, along
+// the first axis, has whole ones; row after row.
+bool has_rows(const StoredArray& array);
+// Writes some rows as float32, to the bit what load() gives.
+void load_rows(const base::Input& input, const StoredArray& array, int64_t begin, int64_t count,
+               float* to);
+
 }  // namespace headlight::io

@@ -49,6 +49,7 @@ class SettingsReader {
         reader_.refuse("the key " + in_quotes(key_) + " of a setting is " +
                        (key_.empty() ? "empty" : "not UTF-8"));
       }
+      part_ = "setting " + in_quotes(key_);
       Json setting = value(type(), 0);
       if (!settings.emplace(key_, std::move(setting)).second) refuse_setting("is there twice");
     }
@@ -57,12 +58,12 @@ class SettingsReader {
 
  private:
   [[noreturn]] void refuse_setting(const std::string& why) const {
-    reader_.refuse("setting " + in_quotes(key_) + " " + why);
+    reader_.refuse(part_ + " " + why);
   }
 
   template <class T>
   T number() {
-    return reader_.number<T>("setting " + in_quotes(key_));
+    return reader_.number<T>(part_);
   }
 
   SettingType type() {
@@ -92,7 +93,7 @@ class SettingsReader {
       case SettingType::boolean:
         return boolean();
       case SettingType::text:
-        return read_gguf_text(reader_, kMaxSettingText, "setting " + in_quotes(key_));
+        return read_gguf_text(reader_, kMaxSettingText, part_);
       case SettingType::array:
         return array(depth);
       case SettingType::uint64:
@@ -143,6 +144,7 @@ class SettingsReader {
 
   ByteReader& reader_;
   std::string key_;
+  std::string part_;  // of the file: the setting with this key
   uint64_t elements_ = 0;
 };
 

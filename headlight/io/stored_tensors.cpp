@@ -89,6 +89,10 @@ Tensor StoredTensors::load(std::string_view name) const {
               "there is no tensor " + in_quotes(name) + " among its " + names_text());
 }
 
+void StoredTensors::load_rows(const Entry& entry, int64_t begin, int64_t count, float* to) const {
+  io::load_rows(*inputs_[entry.file], entry.array, begin, count, to);
+}
+
 bool StoredTensors::same_numbers(const Entry& a, const Entry& b) const {
   constexpr int64_t kPiece = int64_t{1} << 18;  // elements, whole blocks of every kind
   if (a.array.shape != b.array.shape) return false;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "headlight/kernels/dispatch.h"
@@ -192,6 +193,12 @@ void pack(const Execution& execution, const tensor::ConstMatrixView& b, float* p
   pack_all(execution, {b.data, b.rows, b.row_stride, b.cols, b.col_stride}, kTileCols, panels);
 }
 
+// A part of a matrix of `depth` rows, `panels` being where it begins.
+void pack_part(const tensor::ConstMatrixView& part, int64_t depth, float* panels) {
+  pack_panels({part.data, part.rows, part.row_stride, part.cols, part.col_stride}, panels,
+              kTileCols, depth * kTileCols);
+}
+
 // Many blocks of rows would rearrange plain b once each: then it is done once for all before.
 void product(const Execution& execution, Product p) {
   Cut cut = cut_of(p);
@@ -236,6 +243,7 @@ namespace {
 HEADLIGHT_EXPORT(panels_size);
 HEADLIGHT_EXPORT(panel_width);
 HEADLIGHT_EXPORT(pack);
+HEADLIGHT_EXPORT(pack_part);
 HEADLIGHT_EXPORT(product);
 
 void dispatch(const Execution& execution, const Product& p) {
@@ -248,10 +256,9 @@ PackedMatrix::PackedMatrix(const Execution& execution, tensor::ConstMatrixView b
                            const std::function<void(int64_t)>& on_packed)
     : rows_(b.rows), cols_(b.cols) {
   constexpr int64_t kRunSize = int64_t{2} << 20;  // numbers of a run: enough for all threads
-  const int64_t size = HEADLIGHT_DISPATCH(panels_size)(b.rows, b.cols);
-  panels_ = tensor::allocate_block(static_cast<size_t>(size) * sizeof(float));
+  panels_ = tensor::allocate_block(bytes_for(b.rows, b.cols));
   auto* panels = reinterpret_cast<float*>(panels_.get());
-  const int64_t width = HEADLIGHT_DISPATCH(panel_width)();
+  const int64_t width = columns_together();
   const int64_t run = std::max<int64_t>(1, kRunSize / std::max<int64_t>(1, rows_ * width)) * width;
   for (int64_t first = 0; first < cols_; first += run) {
     tensor::ConstMatrixView part = b;
@@ -260,6 +267,20 @@ PackedMatrix::PackedMatrix(const Execution& execution, tensor::ConstMatrixView b
     HEADLIGHT_DISPATCH(pack)(execution, part, panels + first * rows_);
     if (on_packed) on_packed(first + part.cols);
   }
+}
+
+PackedMatrix::PackedMatrix(int64_t rows, int64_t cols, tensor::Block memory)
+    : rows_(rows), cols_(cols), panels_(std::move(memory)) {}
+
+size_t PackedMatrix::bytes_for(int64_t rows, int64_t cols) {
+  return static_cast<size_t>(HEADLIGHT_DISPATCH(panels_size)(rows, cols)) * sizeof(float);
+}
+
+int64_t PackedMatrix::columns_together() { return HEADLIGHT_DISPATCH(panel_width)(); }
+
+void PackedMatrix::set(int64_t row, int64_t col, tensor::ConstMatrixView part) {
+  auto* panels = reinterpret_cast<float*>(panels_.get());
+  HEADLIGHT_DISPATCH(pack_part)(part, rows_, panels + col * rows_ + row * columns_together());
 }
 
 void PackedMatrix::unpack(float* to, int64_t row_stride, int64_t col_stride) const {
@@ -273,14 +294,14 @@ void PackedMatrix::unpack(float* to, int64_t row_stride, int64_t col_stride) con
 }
 
 void PackedMatrix::unpack_row(int64_t row, float* to) const {
-  const int64_t width = HEADLIGHT_DISPATCH(panel_width)();
+  const int64_t width = columns_together();
   for (int64_t j = 0; j < cols_; ++j) {
     to[j] = panels()[j / width * width * rows_ + row * width + j % width];
   }
 }
 
 void PackedMatrix::unpack_column(int64_t column, float* to) const {
-  const int64_t width = HEADLIGHT_DISPATCH(panel_width)();
+  const int64_t width = columns_together();
   const float* numbers = panels() + column / width * width * rows_ + column % width;
   for (int64_t i = 0; i < rows_; ++i) to[i] = numbers[i * width];
 }

@@ -28,6 +28,13 @@ class PackedMatrix {
   // and not read again.
   PackedMatrix(const Execution& execution, tensor::ConstMatrixView b,
                const std::function<void(int64_t)>& on_packed = {});
+  // Without numbers yet, in memory of bytes_for(rows, cols); set() gives them.
+  PackedMatrix(int64_t rows, int64_t cols, tensor::Block memory);
+  static size_t bytes_for(int64_t rows, int64_t cols);
+  static int64_t columns_together();  // how many columns lie interleaved
+  // Takes the numbers of a part that begins at (row, col): a multiple of columns_together(), and so
+  // is the part's width unless it reaches the last column. Threads may set different parts.
+  void set(int64_t row, int64_t col, tensor::ConstMatrixView part);
   int64_t rows() const noexcept { return rows_; }  // k
   int64_t cols() const noexcept { return cols_; }  // n
   bool defined() const noexcept { return panels_ != nullptr; }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
 #include <map>
 
 #include "headlight/models/classes_config.h"
@@ -150,30 +149,6 @@ std::unique_ptr<Model> untied_model(base::FileSystem& files, const std::string& 
   return model;
 }
 
-// Reads the parameters' numbers, several tensors at a time, since those of files may have to be
-// made from blocks; the state then holds them. Of several errors the first counts.
-void read_ahead(const nn::Parameters& parameters, nn::StoredState& state) {
-  std::vector<nn::StoredTensor*> wanted;
-  for (const nn::ParameterHandle& parameter : parameters) {
-    const auto found = state.find(parameter->name());
-    if (found != state.end()) wanted.push_back(&found->second);
-  }
-  std::vector<std::exception_ptr> errors(wanted.size());
-  base::ThreadPool threads;
-  threads.parallel_for(std::ssize(wanted), [&](int64_t i, int) {
-    nn::StoredTensor& stored = *wanted[static_cast<size_t>(i)];
-    try {
-      stored.load = [numbers = tensor::to_float32(stored.load())] { return numbers; };
-      stored.dtype = tensor::DType::f32;
-    } catch (...) {
-      errors[static_cast<size_t>(i)] = std::current_exception();
-    }
-  });
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
-}
-
 // What a model is made from, whether it lies in a folder or in one file.
 struct ModelSource {
   std::string path;  // of the configuration
@@ -217,14 +192,21 @@ nn::StateDict read_state(const io::StoredTensors& tensors) {
 nn::StoredState stored_state(const io::StoredTensors& tensors) {
   nn::StoredState state;
   for (const io::StoredTensors::Entry& entry : tensors.entries()) {
-    state[entry.name] = {dtype_of(entry.array.element), entry.array.shape,
-                         [&tensors, &entry] { return tensors.load(entry); }};
+    nn::StoredTensor& stored = state[entry.name];
+    stored.dtype = dtype_of(entry.array.element);
+    stored.shape = entry.array.shape;
+    stored.load = [&tensors, &entry] { return tensors.load(entry); };
+    if (!has_rows(entry.array)) continue;
+    stored.load_rows = [&tensors, &entry](int64_t begin, int64_t count, float* to) {
+      tensors.load_rows(entry, begin, count, to);
+    };
   }
   return state;
 }
 
 std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& place,
-                                  const Registry& registry, std::vector<std::string>* notes) {
+                                  const Registry& registry, std::vector<std::string>* notes,
+                                  bool packed) {
   const ModelSource source = open_source(files, place, registry, notes);
   const auto& [path, config, tensors, architecture, is_gguf] = source;
   const ModelPlan plan = architecture->read(config, path, tensors);
@@ -239,8 +221,8 @@ std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& pl
   model = untied_model(files, path, plan, std::move(model), tensors, notes);
   // They have been compared.
   for (const Model::TiedCopy& copy : model->tied_copies()) state.erase(copy.name);
-  if (is_gguf) read_ahead(model->parameters(), state);
-  model->load_state(state, where);
+  base::ThreadPool threads;
+  model->load_state(state, where, {.threads = &threads, .packed = packed});
   return model;
 }
 

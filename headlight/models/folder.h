@@ -19,10 +19,10 @@ namespace headlight::models {
 // file and the key or tensors at fault, from configuration and headers alone, and
 // Error(out_of_memory) when the weights do not fit into what is free; both before anything large is
 // read or allocated. `notes`, when given, gets a line for what a user should know of how the folder
-// was read.
+// was read. `packed`, as nn::LoadOptions has it: for a model that is only run.
 std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& place,
                                   const Registry& registry = known_architectures(),
-                                  std::vector<std::string>* notes = nullptr);
+                                  std::vector<std::string>* notes = nullptr, bool packed = false);
 
 // What a model, a place as load_model() takes it, can do: known from configuration and headers.
 // Throws as load_model() does.

@@ -194,6 +194,13 @@ struct RowOrder {
   int64_t together = 1;
 
   int64_t rows() const { return outer * first * second * together; }
+  // Where the row lies that is wanted as this one.
+  int64_t source_of(int64_t row) const {
+    const int64_t group = row / together;
+    const int64_t i = group / (first * second);
+    const int64_t wanted = group % (first * second);
+    return ((i * first + wanted % first) * second + wanted / first) * together + row % together;
+  }
 };
 
 Tensor reordered(const Tensor& from, const RowOrder& order) {
@@ -219,10 +226,19 @@ StoredTensor in_order(StoredTensor tensor, const RowOrder& order) {
   if (tensor.shape.rank() == 0 || order.rows() < 1 || tensor.shape[0] != order.rows())
     return tensor;
   tensor.load = [load = std::move(tensor.load), order] { return reordered(load(), order); };
+  if (!tensor.load_rows) return tensor;
+  const int64_t size = tensor.shape.elements() / order.rows();
+  tensor.load_rows = [load = std::move(tensor.load_rows), order, size](int64_t begin, int64_t count,
+                                                                       float* to) {
+    for (int64_t row = begin; row < begin + count; ++row, to += size) {
+      load(order.source_of(row), 1, to);
+    }
+  };
   return tensor;
 }
 
 StoredTensor minus_one(StoredTensor tensor) {
+  tensor.load_rows = {};
   tensor.load = [load = std::move(tensor.load)] {
     const Tensor stored = tensor::to_float32(load());
     Tensor less = Tensor::uninitialized(DType::f32, stored.shape());
@@ -239,6 +255,7 @@ StoredTensor transposed(StoredTensor tensor) {
   if (tensor.shape.rank() != 2) return tensor;
   const int64_t rows = tensor.shape[1];
   const int64_t columns = tensor.shape[0];
+  tensor.load_rows = {};
   // One column as a row of single numbers.
   tensor.load = [load = std::move(tensor.load), rows, columns] {
     const Tensor stored = load();

@@ -44,10 +44,11 @@ void Model::check_state(const nn::StoredState& state, const std::string& where) 
   }
 }
 
-void Model::load_state(const nn::StoredState& state, const std::string& where) {
+void Model::load_state(const nn::StoredState& state, const std::string& where,
+                       const nn::LoadOptions& options) {
   check_state(state, where);
   const nn::Parameters all = parameters();
-  nn::load_state(all, state, {}, where);
+  nn::load_state(all, state, {}, where, options);
   for (const TiedCopy& copy : tied_copies()) {
     const auto found = state.find(copy.name);
     if (found == state.end()) continue;

@@ -92,7 +92,8 @@ class Model {
   void check_state(const nn::StoredState& state, const std::string& where) const;
   // The numbers of all parameters, once check_state has found nothing; float16 and bfloat16 are
   // widened. A copy with numbers of its own is an Error(bad_input).
-  void load_state(const nn::StoredState& state, const std::string& where);
+  void load_state(const nn::StoredState& state, const std::string& where,
+                  const nn::LoadOptions& options = {});
   void load_state(const nn::StateDict& state, const std::string& where) {
     load_state(nn::stored(state), where);
   }

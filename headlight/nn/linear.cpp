@@ -27,25 +27,6 @@ Linear::Part new_part(const std::string& name, const LinearOptions& options) {
   return part;
 }
 
-Parameter::OtherForm packed_form(const kernels::PackedMatrix& matrix, const Shape& shape,
-                                 bool out_in) {
-  return {.numbers =
-              [=] {
-                Tensor plain = Tensor::uninitialized(DType::f32, shape);
-                matrix.unpack(plain.mutable_data<float>(), out_in ? 1 : shape[1],
-                              out_in ? shape[1] : 1);
-                return plain;
-              },
-          .copy_row =
-              [=](int64_t row, float* to) {
-                if (out_in) {
-                  matrix.unpack_column(row, to);
-                } else {
-                  matrix.unpack_row(row, to);
-                }
-              }};
-}
-
 // Positions [begin, begin + count) of an axis; the Value itself when that is all of it.
 Value range(const Value& value, int axis, int64_t begin, int64_t count) {
   if (count == value.size(axis)) return value;
@@ -54,7 +35,8 @@ Value range(const Value& value, int axis, int64_t begin, int64_t count) {
 
 }  // namespace
 
-// Several threads may run the same layer, the first of them packs.
+// Of a range of outputs; a whole weight keeps its packed form itself. Several threads may run the
+// same layer, the first of them packs.
 struct Linear::Packed {
   std::mutex mutex;
   uint64_t version = 0;
@@ -64,8 +46,13 @@ struct Linear::Packed {
 Linear::Linear(const std::string& name, const LinearOptions& options)
     : Linear(new_part(name, options), options.activation) {}
 
-Linear::Linear(Part part, Activation activation)
-    : part_(std::move(part)), activation_(activation), packed_(std::make_shared<Packed>()) {}
+Linear::Linear(Part part, Activation activation) : part_(std::move(part)), activation_(activation) {
+  if (is_whole()) {
+    part_.weight->expect_packing(part_.layout);
+  } else {
+    packed_ = std::make_shared<Packed>();
+  }
+}
 
 int64_t Linear::inputs() const {
   return part_.weight->shape()[part_.layout == WeightLayout::out_in ? 1 : 0];
@@ -91,26 +78,15 @@ bool Linear::is_whole() const {
 }
 
 kernels::PackedMatrix Linear::packed(const Context& context) const {
+  if (is_whole()) return part_.weight->packed(context.execution(), part_.layout);
   const std::lock_guard lock(packed_->mutex);
-  kernels::PackedMatrix& matrix = packed_->matrix;
-  if (matrix.defined() && packed_->version == part_.weight->version()) return matrix;
-  const bool out_in = part_.layout == WeightLayout::out_in;
-  if (is_whole()) {
-    part_.weight->change_form([&](const Tensor& numbers, const Parameter::Release& release) {
-      const size_t row_bytes = static_cast<size_t>(inputs()) * sizeof(float);
-      matrix = {context.execution(), autograd::forward_operand(numbers, part_.layout),
-                [&](int64_t outputs) {
-                  if (out_in) release(static_cast<size_t>(outputs) * row_bytes);
-                }};
-      return packed_form(matrix, part_.weight->shape(), out_in);
-    });
-  } else {
-    const Tensor weight =
-        part_.weight->borrowed().slice(out_in ? 0 : 1, part_.weight_begin, part_.outputs);
-    matrix = {context.execution(), autograd::forward_operand(weight, part_.layout)};
+  if (!packed_->matrix.defined() || packed_->version != part_.weight->version()) {
+    const int axis = part_.layout == WeightLayout::out_in ? 0 : 1;
+    const Tensor weight = part_.weight->borrowed().slice(axis, part_.weight_begin, part_.outputs);
+    packed_->matrix = {context.execution(), autograd::forward_operand(weight, part_.layout)};
+    packed_->version = part_.weight->version();
   }
-  packed_->version = part_.weight->version();
-  return matrix;
+  return packed_->matrix;
 }
 
 Value Linear::forward(Context& context, const Value& x, std::string_view hidden_place) const {

@@ -8,7 +8,6 @@
 
 namespace headlight::nn {
 
-using autograd::WeightLayout;
 using kernels::Activation;
 
 struct LinearOptions {
@@ -20,8 +19,8 @@ struct LinearOptions {
 };
 
 // Outside training the weight is kept packed for the kernel; the packed form is made at the first
-// call and again after the numbers have changed. A whole weight that nobody else has asked for is
-// then kept in that form alone.
+// call and again after the numbers have changed, by the parameter itself where the layer has all
+// of its outputs.
 class Linear {
  public:
   // Parameters "<name>.weight" and "<name>.bias". The bias starts at zero.
@@ -61,7 +60,7 @@ class Linear {
 
   Part part_;
   Activation activation_;
-  std::shared_ptr<Packed> packed_;  // shared by copies, which have the same part
+  std::shared_ptr<Packed> packed_;  // of a range; shared by copies, which have the same part
 };
 
 }  // namespace headlight::nn

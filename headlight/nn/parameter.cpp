@@ -42,10 +42,7 @@ const Value& Parameter::value() const {
   const std::lock_guard lock(mutex_);
   if (!defined()) refuse_empty(*this);
   asked_ = true;
-  if (form_) {
-    set_numbers(form_->numbers());
-    form_.reset();
-  }
+  if (!has_numbers()) set_numbers(unpacked());
   return frozen_ ? constant_ : value_;
 }
 
@@ -62,7 +59,7 @@ void Parameter::clear_grad() {
 Tensor Parameter::borrowed() const {
   const std::lock_guard lock(mutex_);
   if (!defined()) refuse_empty(*this);
-  return form_ ? form_->numbers() : value_.data();
+  return has_numbers() ? constant_.data() : unpacked();
 }
 
 void Parameter::copy_rows(std::span<const int64_t> rows, float* to) const {
@@ -70,35 +67,52 @@ void Parameter::copy_rows(std::span<const int64_t> rows, float* to) const {
   if (!defined()) refuse_empty(*this);
   const int64_t width = shape_.elements() / shape_[0];
   for (const int64_t row : rows) {
-    if (form_) {
-      form_->copy_row(row, to);
+    if (has_numbers()) {
+      std::copy_n(constant_.data().data<float>() + row * width, width, to);
+    } else if (packed_->layout == WeightLayout::out_in) {
+      packed_->matrix.unpack_column(row, to);
     } else {
-      std::copy_n(value_.data().data<float>() + row * width, width, to);
+      packed_->matrix.unpack_row(row, to);
     }
     to += width;
   }
 }
 
-void Parameter::change_form(const std::function<OtherForm(const Tensor&, const Release&)>& make) {
+kernels::PackedMatrix Parameter::packed(const kernels::Execution& execution,
+                                        WeightLayout layout) const {
   const std::lock_guard lock(mutex_);
   if (!defined()) refuse_empty(*this);
-  if (asked_ || form_) {
-    make(form_ ? form_->numbers() : value_.data(), [](size_t) {});
-    return;
-  }
-  Tensor numbers = value_.data();
+  if (!packed_ || packed_->layout != layout) packed_ = pack(execution, layout);
+  return packed_->matrix;
+}
+
+Parameter::Packed Parameter::pack(const kernels::Execution& execution, WeightLayout layout) const {
+  if (!has_numbers()) set_numbers(unpacked());
+  Tensor numbers = constant_.data();
+  if (asked_) return {{execution, autograd::forward_operand(numbers, layout)}, layout};
   value_ = {};
   constant_ = {};
-  const Release release = [&numbers](size_t bytes) {
-    if (numbers.is_sole_owner()) tensor::discard(numbers.mutable_raw(), bytes);
+  // Pages of outputs that are packed are not needed any more. The first of them are when all the
+  // memory is there: nothing throws after that.
+  const auto release = [&](int64_t outputs) {
+    if (layout != WeightLayout::out_in || !numbers.is_sole_owner()) return;
+    const auto row_bytes = static_cast<size_t>(shape_[1]) * sizeof(float);
+    tensor::discard(numbers.mutable_raw(), static_cast<size_t>(outputs) * row_bytes);
   };
   try {
-    form_ = make(numbers, release);
+    return {{execution, autograd::forward_operand(numbers, layout), release}, layout};
   } catch (...) {
-    // Whoever makes the form releases nothing before it has all the memory that it needs.
     set_numbers(std::move(numbers));
     throw;
   }
+}
+
+Tensor Parameter::unpacked() const {
+  const bool out_in = packed_->layout == WeightLayout::out_in;
+  Tensor numbers = Tensor::uninitialized(DType::f32, shape_);
+  packed_->matrix.unpack(numbers.mutable_data<float>(), out_in ? 1 : shape_[1],
+                         out_in ? shape_[1] : 1);
+  return numbers;
 }
 
 void Parameter::set_numbers(Tensor numbers) const {
@@ -113,14 +127,25 @@ void Parameter::assign(Tensor numbers) {
                     ", contiguous float32 " + shape_.text() + " is needed");
   }
   const std::lock_guard lock(mutex_);
-  form_.reset();
+  packed_.reset();
   set_numbers(std::move(numbers));
   ++version_;
 }
 
-Tensor Parameter::change() {
+void Parameter::assign_packed(kernels::PackedMatrix matrix, WeightLayout layout) {
+  const std::lock_guard lock(mutex_);
+  packed_ = {std::move(matrix), layout};
+  value_ = {};
+  constant_ = {};
   ++version_;
-  return value().data();
+}
+
+Tensor Parameter::change() {
+  Tensor numbers = value().data();
+  const std::lock_guard lock(mutex_);
+  packed_.reset();
+  ++version_;
+  return numbers;
 }
 
 FrozenParameters::FrozenParameters(const Parameters& parameters) {

@@ -1,7 +1,6 @@
 // Parameter: named numbers that are learned; and how they start.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,6 +14,7 @@ namespace headlight::nn {
 
 using autograd::Context;
 using autograd::Value;
+using autograd::WeightLayout;
 
 // float32 numbers with a name, a gradient and a version. A parameter may be made before its numbers
 // are known; they are then drawn or loaded, and using it earlier is an Error.
@@ -37,17 +37,14 @@ class Parameter {
   // Copies rows, by their place on the first axis, one after the other. Throws as value() does.
   void copy_rows(std::span<const int64_t> rows, float* to) const;
 
-  // The numbers in another form, packed for a kernel, from which they are made anew, to the bit.
-  struct OtherForm {
-    std::function<tensor::Tensor()> numbers = {};
-    std::function<void(int64_t row, float* to)> copy_row = {};
-  };
-  // The first of these bytes are not needed any more.
-  using Release = std::function<void(size_t bytes)>;
-  // Has `make` put the numbers in another form, which is kept instead of them. Once value() has
-  // been asked for they stay, and the form is dropped. value(), borrowed() and copy_rows() of other
-  // threads wait for it.
-  void change_form(const std::function<OtherForm(const tensor::Tensor&, const Release&)>& make);
+  // A matrix packed as the right operand of a product, made at the first call and after a change.
+  // It is then kept instead of the numbers, unless value() has been asked for; from it they are
+  // made anew, to the bit. Throws as value() does.
+  kernels::PackedMatrix packed(const kernels::Execution& execution, WeightLayout layout) const;
+  // A layer says how packed() will be called; who loads the numbers may then pack them at once.
+  void expect_packing(WeightLayout layout) { expected_layout_ = layout; }
+  std::optional<WeightLayout> expected_layout() const noexcept { return expected_layout_; }
+  void assign_packed(kernels::PackedMatrix matrix, WeightLayout layout);
 
   // Takes other numbers of the same shape (float32, contiguous; not copied); the gradient is
   // forgotten.
@@ -63,15 +60,24 @@ class Parameter {
   void set_frozen(bool frozen) noexcept { frozen_ = frozen; }
 
  private:
+  struct Packed {
+    kernels::PackedMatrix matrix;
+    WeightLayout layout = WeightLayout::out_in;
+  };
+  // These hold the mutex.
+  bool has_numbers() const noexcept { return constant_.defined(); }
   void set_numbers(tensor::Tensor numbers) const;
+  tensor::Tensor unpacked() const;
+  Packed pack(const kernels::Execution& execution, WeightLayout layout) const;
 
   std::string name_;
   tensor::Shape shape_;
+  std::optional<WeightLayout> expected_layout_;
   mutable std::mutex mutex_;  // of what follows, up to the empty line
   mutable Value value_;
-  mutable Value constant_;                 // the same numbers, without a gradient
-  mutable bool asked_ = false;             // for value()
-  mutable std::optional<OtherForm> form_;  // instead of the numbers
+  mutable Value constant_;                // the same numbers, without a gradient
+  mutable bool asked_ = false;            // for value()
+  mutable std::optional<Packed> packed_;  // the same numbers, beside or instead of the others
 
   bool frozen_ = false;
   uint64_t version_ = 0;

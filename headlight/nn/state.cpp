@@ -75,7 +75,7 @@ bool is_weight_type(DType dtype) {
 StoredState stored(const StateDict& state) {
   StoredState result;
   for (const auto& [name, tensor] : state) {
-    result[name] = {tensor.dtype(), tensor.shape(), [tensor = tensor] { return tensor; }};
+    result[name] = {tensor.dtype(), tensor.shape(), [tensor = tensor] { return tensor; }, {}};
   }
   return result;
 }
@@ -94,14 +94,6 @@ void check_state(const Parameters& parameters, const StoredState& state,
     }
   }
   differences.refuse_any(where);
-}
-
-void load_state(const Parameters& parameters, const StoredState& state, const IgnoredNames& ignored,
-                const std::string& where) {
-  check_state(parameters, state, ignored, where);
-  for (const ParameterHandle& parameter : parameters) {
-    parameter->assign(to_float32(state.at(parameter->name()).load()));
-  }
 }
 
 void load_state(const Parameters& parameters, const StateDict& state, const IgnoredNames& ignored,

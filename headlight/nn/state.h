@@ -17,6 +17,9 @@ struct StoredTensor {
   tensor::DType dtype = tensor::DType::f32;
   tensor::Shape shape = {};
   std::function<tensor::Tensor()> load = {};
+  // Writes `count` rows of the first axis, from `begin` on, as float32; not for every tensor. Like
+  // load() it may be called by several threads.
+  std::function<void(int64_t begin, int64_t count, float* to)> load_rows = {};
 };
 using StoredState = std::map<std::string, StoredTensor>;
 // Tensors in memory; handles, not copies.
@@ -38,10 +41,19 @@ using IgnoredNames = std::function<bool(const std::string& name, const StoredTen
 void check_state(const Parameters& parameters, const StoredState& state,
                  const IgnoredNames& ignored = {}, const std::string& where = "tensors");
 
+// How numbers become those of parameters.
+struct LoadOptions {
+  base::ThreadPool* threads = nullptr;  // that read; without, the caller's
+  // Matrices that layers run packed are packed as they are read, which saves a pass over all memory
+  // where a model is only run. (Who asks for their value() later pays for unpacking them.)
+  bool packed = false;
+};
+
 // Gives each parameter the tensor of its name once all of them fit (check_state); float16 and
-// bfloat16 are widened, float32 is not copied. One tensor is read after the other.
+// bfloat16 are widened, float32 in memory is not copied. Of several errors the first counts.
 void load_state(const Parameters& parameters, const StoredState& state,
-                const IgnoredNames& ignored = {}, const std::string& where = "tensors");
+                const IgnoredNames& ignored = {}, const std::string& where = "tensors",
+                const LoadOptions& options = {});
 void load_state(const Parameters& parameters, const StateDict& state,
                 const IgnoredNames& ignored = {}, const std::string& where = "tensors");
 

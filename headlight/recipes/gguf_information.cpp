@@ -56,7 +56,7 @@ void find_abilities(base::FileSystem& files, const std::string& path,
   try {
     information.can = models::abilities_of(files, path);
     information.chats = can_chat(files, path, information.can);
-    if (text::has_tokenizer(files, path)) text::load_tokenizer(files, path);
+    text::find_tokenizer(files, path);
   } catch (const base::Error& error) {
     information.refusal = error.what();
   }

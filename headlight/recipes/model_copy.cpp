@@ -69,7 +69,7 @@ void copy_file(base::FileSystem& files, const std::string& from, const std::stri
 void write_gguf_files(base::FileSystem& files, const std::string& source,
                       const std::string& folder) {
   const io::Gguf file = io::open_gguf(files, source);
-  if (text::has_tokenizer(files, source)) text::load_tokenizer(files, source).save(files, folder);
+  if (const auto tokenizer = text::find_tokenizer(files, source)) tokenizer->save(files, folder);
   const std::string chat = text::gguf_chat_template(file);
   if (!chat.empty()) base::write_file(files, folder + "/chat_template.jinja", chat);
 }

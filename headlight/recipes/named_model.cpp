@@ -54,22 +54,29 @@ std::vector<std::string> model_file_names(base::FileSystem& files, const std::st
   return names;
 }
 
-LoadedModel load_named_model(base::FileSystem& files, const std::string& name) {
+LoadedModel load_named_model(base::FileSystem& files, const std::string& name, bool packed) {
   const std::string place = model_place(files, name);
   LoadedModel loaded{.folder = model_folder(files, name), .model = {}};
   if (place != loaded.folder) loaded.weights = place;
-  loaded.model = models::load_model(files, place, models::known_architectures(), &loaded.notes);
+  if (packed) {
+    loaded.tokenizer = std::async(
+        [&files, folder = loaded.folder] { return text::find_tokenizer(files, folder); });
+  }
+  loaded.model =
+      models::load_model(files, place, models::known_architectures(), &loaded.notes, packed);
   return loaded;
 }
 
 std::optional<text::Tokenizer> find_tokenizer(base::FileSystem& files, const LoadedModel& loaded) {
-  if (!text::has_tokenizer(files, loaded.folder)) return std::nullopt;
-  text::Tokenizer tokenizer = text::load_tokenizer(files, loaded.folder);
+  std::optional<text::Tokenizer> tokenizer = loaded.tokenizer.valid()
+                                                 ? loaded.tokenizer.get()
+                                                 : text::find_tokenizer(files, loaded.folder);
+  if (!tokenizer) return std::nullopt;
   // What the model reads as text.
   const int64_t ids = loaded.model->source_vocab_size();
-  if (tokenizer.size() > ids) {
+  if (tokenizer->size() > ids) {
     throw Error(ErrorKind::bad_input, "tokenizer", loaded.folder,
-                "has " + std::to_string(tokenizer.size()) + " tokens, the model has " +
+                "has " + std::to_string(tokenizer->size()) + " tokens, the model has " +
                     std::to_string(ids) + " ids");
   }
   return tokenizer;

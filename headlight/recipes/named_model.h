@@ -2,6 +2,7 @@
 // beside it.
 #pragma once
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,10 +18,13 @@ struct LoadedModel {
   std::unique_ptr<models::Model> model;
   std::vector<std::string> notes = {};  // what a user should know of how it was read
   std::string weights = {};             // the file in the folder that was named; empty: its own
+  // What find_tokenizer() gives, where it was read beside the weights.
+  std::shared_future<std::optional<text::Tokenizer>> tokenizer = {};
 };
 
-// `name`: as model_place() takes it. Throws Error(bad_input).
-LoadedModel load_named_model(base::FileSystem& files, const std::string& name);
+// `name`: as model_place() takes it. `packed`, as models::load_model() takes it, is for a model
+// that is only run; its tokenizer is then read at the same time. Throws Error(bad_input).
+LoadedModel load_named_model(base::FileSystem& files, const std::string& name, bool packed = false);
 
 // Names that a folder's model, tokenizer or run is read from, whether or not there are such files;
 // those of its shards too. Other files may stand beside them, an output for instance.

@@ -158,6 +158,12 @@ bool is_directory(base::FileSystem& files, const std::string& path) {
   return files.path_status(path, status) == 0 && status.kind == base::FileStatus::Kind::directory;
 }
 
+// Files of models that are given ids say so: by nothing, or by these names.
+bool holds_tokenizer(const io::Gguf& file) {
+  const io::Json* model = file.setting("tokenizer.ggml.model");
+  return model != nullptr && *model != io::Json("no_vocab") && *model != io::Json("none");
+}
+
 // Any other name is taken for a tokenizer.json.
 Tokenizer read_named(base::FileSystem& files, const std::string& directory,
                      const std::string& name) {
@@ -207,10 +213,18 @@ std::pair<std::string, std::string> split_merge(std::string_view merge, const st
 }
 
 bool has_tokenizer(base::FileSystem& files, const std::string& directory) {
-  if (io::is_gguf_file(files, directory)) {
-    return io::open_gguf(files, directory).setting("tokenizer.ggml.model") != nullptr;
-  }
+  if (io::is_gguf_file(files, directory)) return holds_tokenizer(io::open_gguf(files, directory));
   return !first_file(files, directory).empty();
+}
+
+std::optional<Tokenizer> find_tokenizer(base::FileSystem& files, const std::string& directory) {
+  if (io::is_gguf_file(files, directory)) {
+    const io::Gguf file = io::open_gguf(files, directory);
+    if (!holds_tokenizer(file)) return std::nullopt;
+    return read_gguf_tokenizer(file);
+  }
+  if (first_file(files, directory).empty()) return std::nullopt;
+  return load_tokenizer(files, directory);
 }
 
 Tokenizer load_tokenizer(base::FileSystem& files, const std::string& path) {

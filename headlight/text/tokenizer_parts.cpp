@@ -1,23 +1,29 @@
 // From a plan to parts that fit together.
 #include "headlight/text/tokenizer_parts.h"
 
-#include <map>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
 
 namespace headlight::text {
 namespace {
 
 // The entries with the added tokens that are not among them.
 Vocabulary whole_vocabulary(TokenizerPlan& plan) {
-  std::map<std::string, int64_t, std::less<>> known;
-  for (const auto& [token, id] : plan.entries) known.emplace(token, id);
+  std::unordered_map<std::string_view, std::optional<int64_t>> ids;  // of the added tokens
+  for (const AddedToken& token : plan.added) ids[token.content];
+  for (const auto& [token, id] : plan.entries) {
+    const auto found = ids.find(token);
+    if (found != ids.end() && !found->second) found->second = id;
+  }
   for (const AddedToken& token : plan.added) {
-    const auto [place, is_new] = known.emplace(token.content, token.id);
-    if (is_new) {
+    std::optional<int64_t>& id = ids[token.content];
+    if (!id) {
+      id = token.id;
       plan.entries.emplace_back(token.content, token.id);
-    } else if (place->second != token.id) {
+    } else if (*id != token.id) {
       refuse_tokenizer(plan.name, "the token " + io::in_quotes(token.content) + " has two ids, " +
-                                      std::to_string(place->second) + " and " +
-                                      std::to_string(token.id));
+                                      std::to_string(*id) + " and " + std::to_string(token.id));
     }
   }
   Vocabulary vocabulary(std::move(plan.entries), plan.name);

@@ -19,6 +19,8 @@ Tokenizer load_target_tokenizer(base::FileSystem& files, const std::string& dire
 
 // Whether the folder, or the GGUF file, holds a tokenizer.
 bool has_tokenizer(base::FileSystem& files, const std::string& directory);
+// That tokenizer; or nothing.
+std::optional<Tokenizer> find_tokenizer(base::FileSystem& files, const std::string& directory);
 
 // The chat template that a GGUF file holds; empty: none.
 std::string gguf_chat_template(const io::Gguf& file);

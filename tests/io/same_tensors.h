@@ -4,10 +4,24 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <vector>
 
 #include "headlight/io/io.h"
 
 namespace headlight::io {
+
+// What is read by rows, from the last on, is what is read as a whole.
+inline void expect_same_rows(const StoredTensors& tensors, const StoredTensors::Entry& entry) {
+  if (!has_rows(entry.array)) return;
+  const tensor::Tensor whole = tensor::to_float32(tensors.load(entry));
+  const int64_t width = whole.elements() / whole.size(0);
+  std::vector<float> row(static_cast<size_t>(width));
+  for (int64_t i = whole.size(0) - 1; i >= 0; --i) {
+    tensors.load_rows(entry, i, 1, row.data());
+    const float* expected = whole.data<float>() + i * width;
+    EXPECT_EQ(std::memcmp(row.data(), expected, row.size() * sizeof(float)), 0) << i;
+  }
+}
 
 // Names, shapes, dtypes and numbers of all. A bfloat16 may stand as the float32 that it is.
 inline void expect_same_tensors(const StoredTensors& got, const StoredTensors& expected) {
@@ -23,6 +37,7 @@ inline void expect_same_tensors(const StoredTensors& got, const StoredTensors& e
     EXPECT_EQ(a.dtype(), b.dtype());
     ASSERT_EQ(a.shape().text(), b.shape().text());
     EXPECT_EQ(std::memcmp(a.raw(), b.raw(), b.bytes()), 0);
+    expect_same_rows(got, *got.find(entry.name));
   }
 }
 

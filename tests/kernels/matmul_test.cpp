@@ -273,6 +273,27 @@ TEST_P(Matmul, gives_a_row_alone_the_bits_it_has_among_others) {
   }
 }
 
+TEST_P(Matmul, takes_the_right_operand_in_parts) {
+  const int64_t width = PackedMatrix::columns_together();
+  for (const Layout layout : {Layout::rows, Layout::columns}) {
+    const Case options{3, 45, 2 * width + 5, Layout::rows, layout, false, true};
+    const Operands operands(options);
+    const tensor::ConstMatrixView b = operands.b.view();
+    const Execution execution{pool_, arena_};
+    const PackedMatrix whole(execution, b);
+    const size_t bytes = PackedMatrix::bytes_for(b.rows, b.cols);
+    PackedMatrix parts(b.rows, b.cols, tensor::allocate_block(bytes));
+    const auto set = [&](int64_t row, int64_t rows, int64_t col, int64_t cols) {
+      const float* first = b.data + row * b.row_stride + col * b.col_stride;
+      parts.set(row, col, {first, rows, cols, b.row_stride, b.col_stride});
+    };
+    set(0, b.rows, width, width + 5);
+    set(0, 7, 0, width);
+    set(7, b.rows - 7, 0, width);
+    EXPECT_EQ(std::memcmp(parts.panels(), whole.panels(), bytes), 0);
+  }
+}
+
 TEST_P(Matmul, gives_a_column_alone_the_bits_it_has_among_others) {
   const Case options{29, 530, 101, Layout::columns, Layout::rows, true, false};
   const Operands operands(options);

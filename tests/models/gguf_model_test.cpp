@@ -139,6 +139,17 @@ class GgufModel : public ModelTest {
     const auto file = load_model(base::real_files(), folder_ / "model.gguf");
     EXPECT_TRUE(same_bits(numbers_of(*file), numbers_of(*folder)));
     EXPECT_EQ(file->context_length(), folder->context_length());
+    expect_the_same_packed(folder_ / "folder", *folder);
+    expect_the_same_packed(folder_ / "model.gguf", *file);
+  }
+
+  void expect_the_same_packed(const std::string& place, const Model& plain) {
+    const auto packed = load_model(base::real_files(), place, known_architectures(), nullptr, true);
+    EXPECT_TRUE(same_bits(numbers_of(*packed), numbers_of(plain))) << place;
+    const nn::StateDict expected = plain.state();
+    for (const auto& [name, weight] : packed->state()) {
+      EXPECT_TRUE(same_bits(weight, expected.at(name))) << place << " " << name;
+    }
   }
 
   std::string error_of_file(const std::string& bytes) {

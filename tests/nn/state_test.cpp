@@ -1,4 +1,6 @@
 // Parameters and state dictionaries.
+#include <atomic>
+
 #include "tests/nn/support.h"
 
 namespace headlight::nn {
@@ -95,6 +97,68 @@ TEST(State, is_loaded_whole_or_not_at_all) {
   const StateDict state{{"a", Tensor::zeros(DType::f32, {2, 3})}};
   EXPECT_NE(error_of([&] { load_state(parameters, state); }), "");
   EXPECT_FALSE(parameters[0]->defined());
+}
+
+// A tensor that is read by rows, as those of files are; how many were is counted.
+StoredTensor by_rows(const Tensor& numbers, std::atomic<int64_t>& rows) {
+  StoredTensor stored{numbers.dtype(), numbers.shape(), [numbers] { return numbers; }, {}};
+  stored.load_rows = [numbers, &rows](int64_t begin, int64_t count, float* to) {
+    const int64_t width = numbers.elements() / numbers.size(0);
+    std::copy_n(numbers.data<float>() + begin * width, count * width, to);
+    rows += count;
+  };
+  return stored;
+}
+
+TEST(State, is_packed_as_it_is_read) {
+  base::ThreadPool threads(3);
+  for (const WeightLayout layout : {WeightLayout::out_in, WeightLayout::in_out}) {
+    for (const bool has_rows : {true, false}) {
+      const LinearOptions options{.inputs = 301, .outputs = 517, .layout = layout};
+      const Linear plain("fc", options);
+      const Linear packed("fc", options);
+      draw_normal(plain.parameters(), 3, 1);
+      std::atomic<int64_t> rows = 0;
+      StoredState state = stored(save_state(plain.parameters()));
+      if (has_rows) state["fc.weight"] = by_rows(plain.parameters()[0]->value().data(), rows);
+      load_state(packed.parameters(), state, {}, "test", {.threads = &threads, .packed = true});
+      const Parameter& weight = *packed.parameters()[0];
+      EXPECT_EQ(rows, has_rows ? weight.shape()[0] : 0);
+      EXPECT_NE(weight.borrowed().raw(), weight.borrowed().raw());  // unpacked for each
+      const std::vector<int64_t> some = {0, 299, 7};
+      std::vector<float> copied(static_cast<size_t>(3 * weight.shape()[1]));
+      weight.copy_rows(some, copied.data());
+      const float* numbers = plain.parameters()[0]->value().data().data<float>();
+      for (size_t i = 0; i < copied.size(); ++i) {
+        const int64_t width = weight.shape()[1];
+        const auto column = static_cast<int64_t>(i) % width;
+        ASSERT_EQ(copied[i], numbers[some[i / static_cast<size_t>(width)] * width + column]);
+      }
+      tensor::Arena arena;
+      Context context{.threads = threads, .arena = arena};
+      const Value x = random_leaf({4, 301}, 5);
+      EXPECT_TRUE(same_bits(plain.forward(context, x).data(), packed.forward(context, x).data()));
+      EXPECT_TRUE(same_bits(weight.value().data(), plain.parameters()[0]->value().data()));
+    }
+  }
+}
+
+TEST(State, of_several_errors_the_first_counts_and_nothing_is_taken) {
+  base::ThreadPool threads(4);
+  const Parameters parameters = parameters_named({"a", "b", "c"});
+  StoredState state = stored(StateDict{{"a", Tensor::zeros(DType::f32, {2, 3})},
+                                       {"b", Tensor::zeros(DType::f32, {2, 3})},
+                                       {"c", Tensor::zeros(DType::f32, {2, 3})}});
+  for (const char* name : {"b", "c"}) {
+    state[name].load = [name]() -> Tensor {
+      throw base::Error(base::ErrorKind::bad_input, "file", name, "is cut off");
+    };
+  }
+  for (int i = 0; i < 20; ++i) {
+    expect_has(error_of([&] { load_state(parameters, state, {}, "test", {.threads = &threads}); }),
+               "file (b): is cut off");
+    EXPECT_FALSE(parameters[0]->defined());
+  }
 }
 
 TEST(State, lets_mask_buffers_pass) {

@@ -1,8 +1,10 @@
 // Tests of conversions between dtypes.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "headlight/tensor/tensor.h"
 
@@ -31,6 +33,30 @@ TEST(Convert, float16_keeps_infinity_nan_and_the_sign_of_zero) {
   EXPECT_TRUE(std::isnan(from_float16(0x7E00)));
   EXPECT_TRUE(std::signbit(from_float16(0x8000)));
   EXPECT_EQ(from_float16(0x8000), 0.0F);
+}
+
+// By the definition, for all of them, one by one and many at a time.
+TEST(Convert, float16_is_what_its_sign_exponent_and_fraction_say) {
+  std::vector<uint16_t> all(65536);
+  std::iota(all.begin(), all.end(), uint16_t{0});
+  const Tensor together = to_float32(sixteen_bits(DType::f16, all));
+  for (const uint16_t bits : all) {
+    const int exponent = bits >> 10 & 31;
+    const int fraction = bits & 1023;
+    float expected = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
+                                   : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+    if (exponent == 31) expected = fraction == 0 ? INFINITY : NAN;
+    if (bits >> 15 != 0) expected = -expected;
+    for (const float got : {from_float16(bits), together.data<float>()[bits]}) {
+      if (std::isnan(expected)) {
+        ASSERT_TRUE(std::isnan(got)) << bits;
+        ASSERT_EQ(std::bit_cast<uint32_t>(got) & 0x7FFFFFu, static_cast<uint32_t>(fraction) << 13)
+            << bits;
+      } else {
+        ASSERT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(expected)) << bits;
+      }
+    }
+  }
 }
 
 TEST(Convert, bfloat16_is_the_upper_half_of_float32) {

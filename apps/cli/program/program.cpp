@@ -345,22 +345,31 @@ Ending ending_of(const std::exception_ptr& thrown) {
   }
 }
 
-recipes::LoadedModel read_model(const Session& session, const std::string& name) {
+recipes::LoadedModel read_model(const Session& session, const std::string& name, bool packed) {
   const Progress progress(session, command_text(session, "command.progress.reading",
                                                 {{"name", narrate::visible(name)}}));
-  return recipes::load_named_model(session.files, name);
+  return recipes::load_named_model(session.files, name, packed);
 }
 
-}  // namespace
-
-recipes::LoadedModel load_model(const Session& session, std::string_view operand) {
-  recipes::LoadedModel loaded = read_model(session, session.arguments.text(operand).value());
+recipes::LoadedModel read_operand(const Session& session, std::string_view operand, bool packed) {
+  recipes::LoadedModel loaded =
+      read_model(session, session.arguments.text(operand).value(), packed);
   if (!session.arguments.has("quiet")) {
     for (const std::string& note : loaded.notes) {
       print_line("headlight: note: " + text::printable(loaded.folder + ": " + note));
     }
   }
   return loaded;
+}
+
+}  // namespace
+
+recipes::LoadedModel load_model(const Session& session, std::string_view operand) {
+  return read_operand(session, operand, false);
+}
+
+recipes::LoadedModel load_packed_model(const Session& session) {
+  return read_operand(session, "model", true);
 }
 
 ranks::Group* group_of(const Session& session) {

@@ -92,6 +92,8 @@ std::string help_of(const Command& command);
 
 // The model that the command's operand names; `operand` is in small letters.
 recipes::LoadedModel load_model(const Session& session, std::string_view operand = "model");
+// The same for a command that runs it and does nothing else with it: it opens faster.
+recipes::LoadedModel load_packed_model(const Session& session);
 
 // The ranks that share the work; null: this process is alone.
 ranks::Group* group_of(const Session& session);

@@ -1,0 +1,148 @@
+// Numbers of files into parameters, some rows at a time, by several threads.
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "headlight/nn/state.h"
+
+namespace headlight::nn {
+namespace {
+
+using kernels::PackedMatrix;
+using tensor::DType;
+using tensor::Tensor;
+
+constexpr int64_t kRunSize = int64_t{1} << 16;  // numbers of some rows, which stay in the cache
+constexpr size_t kAlignment = 64;
+
+size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+// Where the numbers of one parameter go.
+class Target {
+ public:
+  Target(Parameter& parameter, const StoredTensor& stored, bool packed)
+      : parameter_(parameter), stored_(stored) {
+    if (packed) layout_ = parameter.expected_layout();
+  }
+
+  // Memory that it takes of a block for all packed matrices.
+  size_t packed_bytes() const {
+    return layout_ ? aligned(PackedMatrix::bytes_for(inputs(), outputs())) : 0;
+  }
+  void set_memory(const tensor::Block& all, size_t begin) {
+    if (layout_) matrix_ = {inputs(), outputs(), tensor::Block(all, all.get() + begin)};
+  }
+
+  // Rows that are read at a time; all of them where the tensor is not read by rows.
+  int64_t rows() const { return stored_.load_rows ? stored_.shape[0] : 1; }
+  int64_t run() const {
+    if (!stored_.load_rows) return 1;
+    const int64_t unit = out_in() ? PackedMatrix::columns_together() : 1;
+    return std::max<int64_t>(1, kRunSize / (row_size() * unit)) * unit;
+  }
+
+  // `room` is the calling thread's.
+  void read(int64_t begin, int64_t count, std::vector<float>& room) {
+    if (!stored_.load_rows) {
+      numbers_ = to_float32(stored_.load());
+      if (!layout_) return;
+      matrix_.set(0, 0, autograd::forward_operand(numbers_, *layout_));
+      numbers_ = {};
+    } else if (!layout_) {
+      stored_.load_rows(begin, count, numbers_.mutable_data<float>() + begin * row_size());
+    } else {
+      room.resize(std::max(room.size(), static_cast<size_t>(count * row_size())));
+      stored_.load_rows(begin, count, room.data());
+      if (out_in()) {
+        matrix_.set(0, begin, {room.data(), inputs(), count, 1, inputs()});
+      } else {
+        matrix_.set(begin, 0, {room.data(), count, outputs(), outputs(), 1});
+      }
+    }
+  }
+
+  void prepare() {
+    if (stored_.load_rows && !layout_) numbers_ = Tensor::uninitialized(DType::f32, stored_.shape);
+  }
+  void finish() {
+    if (layout_) {
+      parameter_.assign_packed(std::move(matrix_), *layout_);
+    } else {
+      parameter_.assign(std::move(numbers_));
+    }
+  }
+
+ private:
+  bool out_in() const { return layout_ == WeightLayout::out_in; }
+  int64_t inputs() const { return stored_.shape[out_in() ? 1 : 0]; }
+  int64_t outputs() const { return stored_.shape[out_in() ? 0 : 1]; }
+  int64_t row_size() const { return stored_.shape.elements() / stored_.shape[0]; }
+
+  Parameter& parameter_;
+  const StoredTensor& stored_;
+  std::optional<WeightLayout> layout_ = {};  // when it is to be packed
+  PackedMatrix matrix_ = {};
+  Tensor numbers_ = {};
+};
+
+struct Run {
+  Target* target;
+  int64_t begin;
+  int64_t count;
+};
+
+// One block for all: small matrices lie on huge pages then, too.
+void allocate(std::vector<Target>& targets) {
+  size_t bytes = 0;
+  for (const Target& target : targets) bytes += target.packed_bytes();
+  const tensor::Block all = bytes > 0 ? tensor::allocate_block(bytes) : nullptr;
+  size_t begin = 0;
+  for (Target& target : targets) {
+    target.set_memory(all, begin);
+    begin += target.packed_bytes();
+    target.prepare();
+  }
+}
+
+std::vector<Run> runs_of(std::vector<Target>& targets) {
+  std::vector<Run> runs;
+  for (Target& target : targets) {
+    for (int64_t begin = 0; begin < target.rows(); begin += target.run()) {
+      runs.push_back({&target, begin, std::min(target.run(), target.rows() - begin)});
+    }
+  }
+  return runs;
+}
+
+void read(const std::vector<Run>& runs, base::ThreadPool& threads) {
+  std::vector<std::exception_ptr> errors(runs.size());
+  std::vector<std::vector<float>> rooms(static_cast<size_t>(threads.size()));
+  threads.parallel_for(std::ssize(runs), [&](int64_t i, int worker) {
+    const Run& run = runs[static_cast<size_t>(i)];
+    try {
+      run.target->read(run.begin, run.count, rooms[static_cast<size_t>(worker)]);
+    } catch (...) {
+      errors[static_cast<size_t>(i)] = std::current_exception();
+    }
+  });
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
+
+}  // namespace
+
+void load_state(const Parameters& parameters, const StoredState& state, const IgnoredNames& ignored,
+                const std::string& where, const LoadOptions& options) {
+  check_state(parameters, state, ignored, where);
+  std::vector<Target> targets;
+  for (const ParameterHandle& parameter : parameters) {
+    targets.emplace_back(*parameter, state.at(parameter->name()), options.packed);
+  }
+  allocate(targets);
+  base::ThreadPool alone(1);
+  read(runs_of(targets), options.threads != nullptr ? *options.threads : alone);
+  for (Target& target : targets) target.finish();
+}
+
+}  // namespace headlight::nn
