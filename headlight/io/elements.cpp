@@ -111,28 +111,20 @@ Tensor load_as(const Input& input, const StoredArray& array, std::string_view wh
   return result;
 }
 
-// Float32 from `bytes` bytes at `offset`: widened, or block after block, as many as fill a piece.
-void load_floats(const Input& input, Element element, uint64_t offset, uint64_t bytes, float* to) {
-  if (element == Element::f32) {
-    input.read(offset, {reinterpret_cast<std::byte*>(to), bytes});
-    return;
-  }
+// Float32 from `bytes` bytes at `offset`, block after block, as many at a time as fill a piece.
+void load_blocks(const Input& input, Element element, uint64_t offset, uint64_t bytes, float* to) {
   const size_t size = size_of(element);
   std::vector<std::byte> piece(std::min<uint64_t>(kPieceBytes / size * size, bytes));
   for (const uint64_t end = offset + bytes; offset < end; offset += piece.size()) {
     const std::span<std::byte> part(piece.data(), std::min<uint64_t>(piece.size(), end - offset));
     input.read(offset, part);
-    if (block_of(element) == 1) {
-      to = tensor::widen(dtype_of(element), part, to);
-    } else {
-      to = dequantize(element, part, to);
-    }
+    to = dequantize(element, part, to);
   }
 }
 
 Tensor load_blocks(const Input& input, const StoredArray& array) {
   Tensor result = Tensor::uninitialized(DType::f32, array.shape);
-  load_floats(input, array.element, array.offset, array.bytes(), result.mutable_data<float>());
+  load_blocks(input, array.element, array.offset, array.bytes(), result.mutable_data<float>());
   return result;
 }
 
@@ -205,10 +197,15 @@ bool has_rows(const StoredArray& array) {
 }
 
 void load_rows(const Input& input, const StoredArray& array, int64_t begin, int64_t count,
-               float* to) {
+               std::byte* to) {
   const uint64_t row = array.bytes() / static_cast<uint64_t>(array.shape[0]);
-  load_floats(input, array.element, array.offset + static_cast<uint64_t>(begin) * row,
-              static_cast<uint64_t>(count) * row, to);
+  const uint64_t offset = array.offset + static_cast<uint64_t>(begin) * row;
+  const uint64_t bytes = static_cast<uint64_t>(count) * row;
+  if (block_of(array.element) == 1) {
+    input.read(offset, {to, bytes});
+  } else {
+    load_blocks(input, array.element, offset, bytes, reinterpret_cast<float*>(to));
+  }
 }
 
 }  // namespace headlight::io

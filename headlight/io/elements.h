@@ -65,8 +65,8 @@ tensor::Tensor load(const base::Input& input, const StoredArray& array, std::str
 // Whether load_rows() reads an array: float32, float16, bfloat16 or blocks of which each row, along
 // the first axis, has whole ones; row after row.
 bool has_rows(const StoredArray& array);
-// Writes some rows as float32, to the bit what load() gives.
+// Writes some rows as dtype_of(element), to the bit what load() gives.
 void load_rows(const base::Input& input, const StoredArray& array, int64_t begin, int64_t count,
-               float* to);
+               std::byte* to);
 
 }  // namespace headlight::io

@@ -89,7 +89,8 @@ Tensor StoredTensors::load(std::string_view name) const {
               "there is no tensor " + in_quotes(name) + " among its " + names_text());
 }
 
-void StoredTensors::load_rows(const Entry& entry, int64_t begin, int64_t count, float* to) const {
+void StoredTensors::load_rows(const Entry& entry, int64_t begin, int64_t count,
+                              std::byte* to) const {
   io::load_rows(*inputs_[entry.file], entry.array, begin, count, to);
 }
 

@@ -39,8 +39,8 @@ class StoredTensors {
   // quantised blocks become float32.
   tensor::Tensor load(const Entry& entry) const;
   tensor::Tensor load(std::string_view name) const;  // an Error when there is none
-  // Some rows as float32, where io::has_rows() says so.
-  void load_rows(const Entry& entry, int64_t begin, int64_t count, float* to) const;
+  // Some rows, where io::has_rows() says so.
+  void load_rows(const Entry& entry, int64_t begin, int64_t count, std::byte* to) const;
   // The same tensors under the names that `name_of` gives; one that it gives no name is left out. A
   // name twice is an Error.
   StoredTensors renamed(const std::function<std::string(const std::string&)>& name_of) const;

@@ -57,10 +57,53 @@ struct RightOperand {
   int64_t depth_stride;
 };
 
+// float16, in the low half of each word, as float32. See tensor::from_float16.
+HWY_INLINE hn::Vec<FloatTag> widen_half(hn::Vec<hn::RebindToUnsigned<FloatTag>> bits) {
+  const FloatTag d;
+  const hn::RebindToUnsigned<FloatTag> words;
+  const auto magnitude = hn::And(bits, hn::Set(words, 0x7FFFu));
+  const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(words, 0x8000u)));
+  const auto infinite =
+      hn::IfThenElseZero(hn::Gt(magnitude, hn::Set(words, 0x7BFFu)), hn::Set(words, 0x7F800000u));
+  const auto number = hn::Mul(hn::BitCast(d, hn::ShiftLeft<13>(magnitude)), hn::Set(d, 0x1p112F));
+  return hn::BitCast(d, hn::Or(hn::Or(sign, infinite), hn::BitCast(words, number)));
+}
+
+// `pairs` rows of words, in each of which two rows of numbers lie, as twice as many of float32.
+void widen_panel(tensor::DType dtype, const uint32_t* HWY_RESTRICT panel, int64_t pairs,
+                 float* HWY_RESTRICT to) {
+  const FloatTag d;
+  const hn::RebindToUnsigned<FloatTag> words;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto high = hn::Set(words, 0xFFFF0000u);
+  for (int64_t pair = 0; pair < pairs; ++pair, panel += kTileCols, to += 2 * kTileCols) {
+    for (int64_t i = 0; i < kTileCols; i += lanes) {
+      const auto both = hn::LoadU(words, panel + i);
+      if (dtype == tensor::DType::bf16) {
+        hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(both)), d, to + i);
+        hn::StoreU(hn::BitCast(d, hn::And(both, high)), d, to + kTileCols + i);
+      } else {
+        hn::StoreU(widen_half(hn::And(both, hn::Set(words, 0xFFFFu))), d, to + i);
+        hn::StoreU(widen_half(hn::ShiftRight<16>(both)), d, to + kTileCols + i);
+      }
+    }
+  }
+}
+
 RightOperand right_operand(const Product& p, const Part& part, bool in_place, float* scratch) {
-  if (p.panels != nullptr) {
+  if (p.panels != nullptr && !is_narrow(p.panels_type)) {
     const int64_t stride = p.b.rows * kTileCols;
-    return {p.panels + part.panel * stride + part.k * kTileCols, stride, kTileCols};
+    const auto* panels = reinterpret_cast<const float*>(p.panels);
+    return {panels + part.panel * stride + part.k * kTileCols, stride, kTileCols};
+  }
+  if (p.panels != nullptr) {
+    const int64_t stride = p.b.rows / 2 * kTileCols;
+    const auto* panels = reinterpret_cast<const uint32_t*>(p.panels);
+    for (int64_t i = 0; i < part.panels; ++i) {
+      widen_panel(p.panels_type, panels + (part.panel + i) * stride + part.k / 2 * kTileCols,
+                  part.depth / 2, scratch + i * part.depth * kTileCols);
+    }
+    return {scratch, part.depth * kTileCols, kTileCols};
   }
   const int64_t col = part.panel * kTileCols;
   const int64_t cols = std::min(part.panels * kTileCols, p.b.cols - col);
@@ -206,9 +249,9 @@ void product(const Execution& execution, Product p) {
   if (p.panels == nullptr && cut.row_blocks > 2) {
     panels = execution.arena.allocate(static_cast<size_t>(panels_size(p.b.rows, p.b.cols)) *
                                       sizeof(float));
-    float* data = reinterpret_cast<float*>(panels.get());
-    pack(execution, p.b, data);
-    p.panels = data;
+    pack(execution, p.b, reinterpret_cast<float*>(panels.get()));
+    p.panels = panels.get();
+    p.panels_type = tensor::DType::f32;
     cut.b_packed = true;
   }
   tensor::Block tiles;
@@ -256,7 +299,7 @@ PackedMatrix::PackedMatrix(const Execution& execution, tensor::ConstMatrixView b
                            const std::function<void(int64_t)>& on_packed)
     : rows_(b.rows), cols_(b.cols) {
   constexpr int64_t kRunSize = int64_t{2} << 20;  // numbers of a run: enough for all threads
-  panels_ = tensor::allocate_block(bytes_for(b.rows, b.cols));
+  panels_ = tensor::allocate_block(bytes_for(b.rows, b.cols, dtype_));
   auto* panels = reinterpret_cast<float*>(panels_.get());
   const int64_t width = columns_together();
   const int64_t run = std::max<int64_t>(1, kRunSize / std::max<int64_t>(1, rows_ * width)) * width;
@@ -269,11 +312,12 @@ PackedMatrix::PackedMatrix(const Execution& execution, tensor::ConstMatrixView b
   }
 }
 
-PackedMatrix::PackedMatrix(int64_t rows, int64_t cols, tensor::Block memory)
-    : rows_(rows), cols_(cols), panels_(std::move(memory)) {}
+PackedMatrix::PackedMatrix(int64_t rows, int64_t cols, tensor::DType dtype, tensor::Block memory)
+    : rows_(rows), cols_(cols), dtype_(dtype), panels_(std::move(memory)) {}
 
-size_t PackedMatrix::bytes_for(int64_t rows, int64_t cols) {
-  return static_cast<size_t>(HEADLIGHT_DISPATCH(panels_size)(rows, cols)) * sizeof(float);
+size_t PackedMatrix::bytes_for(int64_t rows, int64_t cols, tensor::DType dtype) {
+  const size_t size = is_narrow(dtype) ? sizeof(uint16_t) : sizeof(float);
+  return static_cast<size_t>(HEADLIGHT_DISPATCH(panels_size)(rows, cols)) * size;
 }
 
 int64_t PackedMatrix::columns_together() { return HEADLIGHT_DISPATCH(panel_width)(); }
@@ -281,6 +325,26 @@ int64_t PackedMatrix::columns_together() { return HEADLIGHT_DISPATCH(panel_width
 void PackedMatrix::set(int64_t row, int64_t col, tensor::ConstMatrixView part) {
   auto* panels = reinterpret_cast<float*>(panels_.get());
   HEADLIGHT_DISPATCH(pack_part)(part, rows_, panels + col * rows_ + row * columns_together());
+}
+
+// Words of two numbers are moved as if they were float32.
+void PackedMatrix::set_narrow(int64_t col, int64_t count, const uint16_t* columns) {
+  const int64_t words = rows_ / 2;
+  auto* panels = reinterpret_cast<float*>(panels_.get());
+  HEADLIGHT_DISPATCH(pack_part)
+  ({reinterpret_cast<const float*>(columns), words, count, 1, words}, words, panels + col * words);
+}
+
+float PackedMatrix::number(int64_t row, int64_t col) const {
+  const int64_t width = columns_together();
+  if (!is_narrow(dtype_)) {
+    const auto* panels = reinterpret_cast<const float*>(panels_.get());
+    return panels[col / width * width * rows_ + row * width + col % width];
+  }
+  const auto* panels = reinterpret_cast<const uint16_t*>(panels_.get());
+  const int64_t word = col / width * width * (rows_ / 2) + row / 2 * width + col % width;
+  const uint16_t bits = panels[2 * word + row % 2];
+  return dtype_ == tensor::DType::f16 ? tensor::from_float16(bits) : tensor::from_bfloat16(bits);
 }
 
 void PackedMatrix::unpack(float* to, int64_t row_stride, int64_t col_stride) const {
@@ -294,26 +358,21 @@ void PackedMatrix::unpack(float* to, int64_t row_stride, int64_t col_stride) con
 }
 
 void PackedMatrix::unpack_row(int64_t row, float* to) const {
-  const int64_t width = columns_together();
-  for (int64_t j = 0; j < cols_; ++j) {
-    to[j] = panels()[j / width * width * rows_ + row * width + j % width];
-  }
+  for (int64_t j = 0; j < cols_; ++j) to[j] = number(row, j);
 }
 
 void PackedMatrix::unpack_column(int64_t column, float* to) const {
-  const int64_t width = columns_together();
-  const float* numbers = panels() + column / width * width * rows_ + column % width;
-  for (int64_t i = 0; i < rows_; ++i) to[i] = numbers[i * width];
+  for (int64_t i = 0; i < rows_; ++i) to[i] = number(i, column);
 }
 
 void matmul(const Execution& execution, tensor::ConstMatrixView a, tensor::ConstMatrixView b,
             tensor::MatrixView c, const Epilogue& epilogue) {
-  dispatch(execution, {a, b, nullptr, c, epilogue});
+  dispatch(execution, {a, b, nullptr, tensor::DType::f32, c, epilogue});
 }
 
 void matmul(const Execution& execution, tensor::ConstMatrixView a, const PackedMatrix& b,
             tensor::MatrixView c, const Epilogue& epilogue) {
-  dispatch(execution, {a, {nullptr, b.rows(), b.cols(), 0, 0}, b.panels(), c, epilogue});
+  dispatch(execution, {a, {nullptr, b.rows(), b.cols(), 0, 0}, b.panels(), b.dtype(), c, epilogue});
 }
 
 }  // namespace headlight::kernels

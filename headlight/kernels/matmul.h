@@ -20,7 +20,8 @@ struct Epilogue {
 };
 
 // The right-hand operand rearranged into column panels for the instruction set in use; made once,
-// used by many products.
+// used by many products. float16 and bfloat16 stay so, which halves what a product has to read, and
+// are widened as they are used: it gives the bits that it gives for float32.
 class PackedMatrix {
  public:
   PackedMatrix() = default;
@@ -28,17 +29,21 @@ class PackedMatrix {
   // and not read again.
   PackedMatrix(const Execution& execution, tensor::ConstMatrixView b,
                const std::function<void(int64_t)>& on_packed = {});
-  // Without numbers yet, in memory of bytes_for(rows, cols); set() gives them.
-  PackedMatrix(int64_t rows, int64_t cols, tensor::Block memory);
-  static size_t bytes_for(int64_t rows, int64_t cols);
+  // Without numbers yet, in memory of bytes_for(rows, cols, dtype); set() or set_narrow() gives
+  // them. Of float16 and bfloat16, rows are even.
+  PackedMatrix(int64_t rows, int64_t cols, tensor::DType dtype, tensor::Block memory);
+  static size_t bytes_for(int64_t rows, int64_t cols, tensor::DType dtype);
   static int64_t columns_together();  // how many columns lie interleaved
   // Takes the numbers of a part that begins at (row, col): a multiple of columns_together(), and so
   // is the part's width unless it reaches the last column. Threads may set different parts.
   void set(int64_t row, int64_t col, tensor::ConstMatrixView part);
+  // Whole columns, `count` of them, one after the other, of a matrix of float16 or bfloat16.
+  void set_narrow(int64_t col, int64_t count, const uint16_t* columns);
   int64_t rows() const noexcept { return rows_; }  // k
   int64_t cols() const noexcept { return cols_; }  // n
   bool defined() const noexcept { return panels_ != nullptr; }
-  const float* panels() const noexcept { return reinterpret_cast<const float*>(panels_.get()); }
+  tensor::DType dtype() const noexcept { return dtype_; }
+  const std::byte* panels() const noexcept { return panels_.get(); }
   // The numbers as they were, number (i, j) at to[i * row_stride + j * col_stride].
   void unpack(float* to, int64_t row_stride, int64_t col_stride) const;
   // Those of one row or column, one after the other.
@@ -46,8 +51,11 @@ class PackedMatrix {
   void unpack_column(int64_t column, float* to) const;
 
  private:
+  float number(int64_t row, int64_t col) const;
+
   int64_t rows_ = 0;
   int64_t cols_ = 0;
+  tensor::DType dtype_ = tensor::DType::f32;
   tensor::Block panels_;
 };
 

@@ -197,7 +197,7 @@ nn::StoredState stored_state(const io::StoredTensors& tensors) {
     stored.shape = entry.array.shape;
     stored.load = [&tensors, &entry] { return tensors.load(entry); };
     if (!has_rows(entry.array)) continue;
-    stored.load_rows = [&tensors, &entry](int64_t begin, int64_t count, float* to) {
+    stored.load_rows = [&tensors, &entry](int64_t begin, int64_t count, std::byte* to) {
       tensors.load_rows(entry, begin, count, to);
     };
   }

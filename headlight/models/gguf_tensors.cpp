@@ -227,9 +227,10 @@ StoredTensor in_order(StoredTensor tensor, const RowOrder& order) {
     return tensor;
   tensor.load = [load = std::move(tensor.load), order] { return reordered(load(), order); };
   if (!tensor.load_rows) return tensor;
-  const int64_t size = tensor.shape.elements() / order.rows();
+  const size_t size =
+      static_cast<size_t>(tensor.shape.elements() / order.rows()) * size_of(tensor.dtype);
   tensor.load_rows = [load = std::move(tensor.load_rows), order, size](int64_t begin, int64_t count,
-                                                                       float* to) {
+                                                                       std::byte* to) {
     for (int64_t row = begin; row < begin + count; ++row, to += size) {
       load(order.source_of(row), 1, to);
     }

@@ -17,20 +17,29 @@ constexpr size_t kAlignment = 64;
 
 size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
+// A thread's memory for the rows it reads.
+struct Room {
+  std::vector<std::byte> stored;
+  std::vector<float> floats;
+};
+
 // Where the numbers of one parameter go.
 class Target {
  public:
   Target(Parameter& parameter, const StoredTensor& stored, bool packed)
       : parameter_(parameter), stored_(stored) {
     if (packed) layout_ = parameter.expected_layout();
+    // Columns of 16-bit numbers are packed in pairs.
+    if (stored.load_rows && out_in() && inputs() % 2 == 0) packed_dtype_ = stored.dtype;
   }
 
   // Memory that it takes of a block for all packed matrices.
   size_t packed_bytes() const {
-    return layout_ ? aligned(PackedMatrix::bytes_for(inputs(), outputs())) : 0;
+    return layout_ ? aligned(PackedMatrix::bytes_for(inputs(), outputs(), packed_dtype_)) : 0;
   }
   void set_memory(const tensor::Block& all, size_t begin) {
-    if (layout_) matrix_ = {inputs(), outputs(), tensor::Block(all, all.get() + begin)};
+    if (!layout_) return;
+    matrix_ = {inputs(), outputs(), packed_dtype_, tensor::Block(all, all.get() + begin)};
   }
 
   // Rows that are read at a time; all of them where the tensor is not read by rows.
@@ -42,21 +51,24 @@ class Target {
   }
 
   // `room` is the calling thread's.
-  void read(int64_t begin, int64_t count, std::vector<float>& room) {
+  void read(int64_t begin, int64_t count, Room& room) {
     if (!stored_.load_rows) {
       numbers_ = to_float32(stored_.load());
       if (!layout_) return;
       matrix_.set(0, 0, autograd::forward_operand(numbers_, *layout_));
       numbers_ = {};
     } else if (!layout_) {
-      stored_.load_rows(begin, count, numbers_.mutable_data<float>() + begin * row_size());
+      read_floats(begin, count, numbers_.mutable_data<float>() + begin * row_size(), room);
+    } else if (packed_dtype_ != DType::f32) {
+      const std::byte* columns = read_stored(begin, count, room);
+      matrix_.set_narrow(begin, count, reinterpret_cast<const uint16_t*>(columns));
     } else {
-      room.resize(std::max(room.size(), static_cast<size_t>(count * row_size())));
-      stored_.load_rows(begin, count, room.data());
+      room.floats.resize(std::max(room.floats.size(), static_cast<size_t>(count * row_size())));
+      read_floats(begin, count, room.floats.data(), room);
       if (out_in()) {
-        matrix_.set(0, begin, {room.data(), inputs(), count, 1, inputs()});
+        matrix_.set(0, begin, {room.floats.data(), inputs(), count, 1, inputs()});
       } else {
-        matrix_.set(begin, 0, {room.data(), count, outputs(), outputs(), 1});
+        matrix_.set(begin, 0, {room.floats.data(), count, outputs(), outputs(), 1});
       }
     }
   }
@@ -78,9 +90,25 @@ class Target {
   int64_t outputs() const { return stored_.shape[out_in() ? 0 : 1]; }
   int64_t row_size() const { return stored_.shape.elements() / stored_.shape[0]; }
 
+  const std::byte* read_stored(int64_t begin, int64_t count, Room& room) const {
+    const auto bytes = static_cast<size_t>(count * row_size()) * size_of(stored_.dtype);
+    room.stored.resize(std::max(room.stored.size(), bytes));
+    stored_.load_rows(begin, count, room.stored.data());
+    return room.stored.data();
+  }
+  void read_floats(int64_t begin, int64_t count, float* to, Room& room) const {
+    if (stored_.dtype == DType::f32) {
+      stored_.load_rows(begin, count, reinterpret_cast<std::byte*>(to));
+    } else {
+      const auto bytes = static_cast<size_t>(count * row_size()) * size_of(stored_.dtype);
+      tensor::widen(stored_.dtype, {read_stored(begin, count, room), bytes}, to);
+    }
+  }
+
   Parameter& parameter_;
   const StoredTensor& stored_;
   std::optional<WeightLayout> layout_ = {};  // when it is to be packed
+  DType packed_dtype_ = DType::f32;
   PackedMatrix matrix_ = {};
   Tensor numbers_ = {};
 };
@@ -116,7 +144,7 @@ std::vector<Run> runs_of(std::vector<Target>& targets) {
 
 void read(const std::vector<Run>& runs, base::ThreadPool& threads) {
   std::vector<std::exception_ptr> errors(runs.size());
-  std::vector<std::vector<float>> rooms(static_cast<size_t>(threads.size()));
+  std::vector<Room> rooms(static_cast<size_t>(threads.size()));
   threads.parallel_for(std::ssize(runs), [&](int64_t i, int worker) {
     const Run& run = runs[static_cast<size_t>(i)];
     try {

@@ -17,9 +17,9 @@ struct StoredTensor {
   tensor::DType dtype = tensor::DType::f32;
   tensor::Shape shape = {};
   std::function<tensor::Tensor()> load = {};
-  // Writes `count` rows of the first axis, from `begin` on, as float32; not for every tensor. Like
-  // load() it may be called by several threads.
-  std::function<void(int64_t begin, int64_t count, float* to)> load_rows = {};
+  // Writes `count` rows of the first axis, from `begin` on; not for every tensor. Like load() it
+  // may be called by several threads.
+  std::function<void(int64_t begin, int64_t count, std::byte* to)> load_rows = {};
 };
 using StoredState = std::map<std::string, StoredTensor>;
 // Tensors in memory; handles, not copies.
@@ -44,8 +44,9 @@ void check_state(const Parameters& parameters, const StoredState& state,
 // How numbers become those of parameters.
 struct LoadOptions {
   base::ThreadPool* threads = nullptr;  // that read; without, the caller's
-  // Matrices that layers run packed are packed as they are read, which saves a pass over all memory
-  // where a model is only run. (Who asks for their value() later pays for unpacking them.)
+  // Matrices that layers run packed are packed as they are read, float16 and bfloat16 as such,
+  // which saves a pass over all memory where a model is only run. (Who asks for their value() later
+  // pays for unpacking them.)
   bool packed = false;
 };
 

@@ -13,13 +13,12 @@ namespace headlight::io {
 // What is read by rows, from the last on, is what is read as a whole.
 inline void expect_same_rows(const StoredTensors& tensors, const StoredTensors::Entry& entry) {
   if (!has_rows(entry.array)) return;
-  const tensor::Tensor whole = tensor::to_float32(tensors.load(entry));
-  const int64_t width = whole.elements() / whole.size(0);
-  std::vector<float> row(static_cast<size_t>(width));
+  const tensor::Tensor whole = tensors.load(entry);
+  std::vector<std::byte> row(whole.bytes() / static_cast<size_t>(whole.size(0)));
   for (int64_t i = whole.size(0) - 1; i >= 0; --i) {
     tensors.load_rows(entry, i, 1, row.data());
-    const float* expected = whole.data<float>() + i * width;
-    EXPECT_EQ(std::memcmp(row.data(), expected, row.size() * sizeof(float)), 0) << i;
+    const std::byte* expected = whole.raw() + static_cast<size_t>(i) * row.size();
+    EXPECT_EQ(std::memcmp(row.data(), expected, row.size()), 0) << i;
   }
 }
 

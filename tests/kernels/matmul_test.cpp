@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +19,7 @@ namespace headlight::kernels {
 namespace {
 
 using tensor::ConstMatrixView;
+using tensor::DType;
 using tensor::MatrixView;
 
 enum class Layout { rows, columns, strided };  // which neighbours are adjacent; strided: none
@@ -281,8 +285,8 @@ TEST_P(Matmul, takes_the_right_operand_in_parts) {
     const tensor::ConstMatrixView b = operands.b.view();
     const Execution execution{pool_, arena_};
     const PackedMatrix whole(execution, b);
-    const size_t bytes = PackedMatrix::bytes_for(b.rows, b.cols);
-    PackedMatrix parts(b.rows, b.cols, tensor::allocate_block(bytes));
+    const size_t bytes = PackedMatrix::bytes_for(b.rows, b.cols, DType::f32);
+    PackedMatrix parts(b.rows, b.cols, DType::f32, tensor::allocate_block(bytes));
     const auto set = [&](int64_t row, int64_t rows, int64_t col, int64_t cols) {
       const float* first = b.data + row * b.row_stride + col * b.col_stride;
       parts.set(row, col, {first, rows, cols, b.row_stride, b.col_stride});
@@ -291,6 +295,83 @@ TEST_P(Matmul, takes_the_right_operand_in_parts) {
     set(0, 7, 0, width);
     set(7, b.rows - 7, 0, width);
     EXPECT_EQ(std::memcmp(parts.panels(), whole.panels(), bytes), 0);
+  }
+}
+
+// Columns of 16-bit numbers, one after the other, as they are and widened.
+struct NarrowColumns {
+  NarrowColumns(DType dtype, int64_t rows, const std::vector<uint16_t>& bits)
+      : rows(rows), cols(std::ssize(bits) / rows), widened(bits.size()) {
+    tensor::widen(dtype, std::as_bytes(std::span(bits)), widened.data());
+    narrow = {rows, cols, dtype,
+              tensor::allocate_block(PackedMatrix::bytes_for(rows, cols, dtype))};
+    const int64_t first = std::min(PackedMatrix::columns_together(), cols);
+    if (first < cols) narrow.set_narrow(first, cols - first, bits.data() + first * rows);
+    narrow.set_narrow(0, first, bits.data());
+  }
+  ConstMatrixView view() const { return {widened.data(), rows, cols, 1, rows}; }
+
+  int64_t rows, cols;
+  std::vector<float> widened;
+  PackedMatrix narrow;
+};
+
+TEST_P(Matmul, of_16_bit_numbers_gives_the_bits_of_float32) {
+  const Execution execution{pool_, arena_};
+  const base::Random random(11);
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    for (const auto [m, k, n] : {std::array<int64_t, 3>{1, 2, 1},
+                                 {1, 770, 97},
+                                 {3, 2056, 33},
+                                 {14, 1030, 200},
+                                 {61, 130, 65},
+                                 {300, 1100, 140}}) {
+      // Up to 2, subnormal float16 among them.
+      const uint32_t kept = dtype == DType::f16 ? 0xBFFF : 0xBFFF & ~0x4000u;
+      std::vector<uint16_t> bits(static_cast<size_t>(k * n));
+      for (size_t i = 0; i < bits.size(); ++i) {
+        bits[i] = static_cast<uint16_t>(random.bits(i) & kept);
+      }
+      const NarrowColumns b(dtype, k, bits);
+      const TestMatrix a(m, k, Layout::rows, 1);
+      TestMatrix wide(m, n, Layout::rows, 3);
+      TestMatrix narrow(wide);
+      const TestMatrix bias(1, n, Layout::rows, 5);
+      const Epilogue epilogue{.bias = bias.view().data, .activation = Activation::silu};
+      matmul(execution, a.view(), PackedMatrix(execution, b.view()), wide.view(), epilogue);
+      matmul(execution, a.view(), b.narrow, narrow.view(), epilogue);
+      EXPECT_TRUE(same_bits(wide.view(), narrow.view())) << m << " " << k << " " << n;
+      EXPECT_EQ(wide.canaries(), narrow.canaries());
+    }
+  }
+}
+
+TEST_P(Matmul, widens_each_16_bit_number_as_tensors_are_widened) {
+  const Execution execution{pool_, arena_};
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    std::vector<uint16_t> bits(2 * 65536);  // each below a one: its column sums to itself
+    for (size_t i = 0; i < 65536; ++i) {
+      bits[2 * i] = dtype == DType::f16 ? 0x3C00 : 0x3F80;
+      bits[2 * i + 1] = static_cast<uint16_t>(i);
+    }
+    const NarrowColumns b(dtype, 2, bits);
+    std::vector<float> sums(65536);
+    const std::vector<float> a = {0, 1};
+    matmul(execution, {a.data(), 1, 2, 2, 1}, b.narrow, {sums.data(), 1, 65536, 65536, 1}, {});
+    std::vector<float> row(65536);
+    b.narrow.unpack_row(1, row.data());
+    std::vector<float> unpacked(2 * 65536);
+    b.narrow.unpack(unpacked.data(), 1, 2);
+    EXPECT_EQ(std::memcmp(unpacked.data(), b.widened.data(), unpacked.size() * sizeof(float)), 0);
+    for (size_t i = 0; i < 65536; ++i) {
+      const float number = b.widened[2 * i + 1];
+      ASSERT_EQ(std::memcmp(&row[i], &number, sizeof(number)), 0) << i;
+      if (std::isnan(number)) {
+        ASSERT_TRUE(std::isnan(sums[i])) << i;
+      } else {
+        ASSERT_EQ(sums[i], number) << i;
+      }
+    }
   }
 }
 

@@ -102,43 +102,71 @@ TEST(State, is_loaded_whole_or_not_at_all) {
 // A tensor that is read by rows, as those of files are; how many were is counted.
 StoredTensor by_rows(const Tensor& numbers, std::atomic<int64_t>& rows) {
   StoredTensor stored{numbers.dtype(), numbers.shape(), [numbers] { return numbers; }, {}};
-  stored.load_rows = [numbers, &rows](int64_t begin, int64_t count, float* to) {
-    const int64_t width = numbers.elements() / numbers.size(0);
-    std::copy_n(numbers.data<float>() + begin * width, count * width, to);
+  stored.load_rows = [numbers, &rows](int64_t begin, int64_t count, std::byte* to) {
+    const int64_t width = static_cast<int64_t>(numbers.bytes()) / numbers.size(0);
+    std::copy_n(numbers.raw() + begin * width, count * width, to);
     rows += count;
   };
   return stored;
 }
 
-TEST(State, is_packed_as_it_is_read) {
+// Random numbers up to 2 of a weight's dtype.
+Tensor numbers_of(DType dtype, const Shape& shape) {
+  Tensor numbers = Tensor::uninitialized(dtype, shape);
+  const base::Random random(17);
+  for (int64_t i = 0; i < numbers.elements(); ++i) {
+    const auto at = static_cast<uint64_t>(i);
+    if (dtype == DType::f32) {
+      numbers.mutable_data<float>()[i] = random.normal(at);
+    } else {
+      const uint32_t kept = dtype == DType::f16 ? 0xBFFF : 0xBF80;
+      numbers.mutable_data<uint16_t>()[i] = static_cast<uint16_t>(random.bits(at) & kept);
+    }
+  }
+  return numbers;
+}
+
+// Two layers with the same numbers, one of them packed as they are read, have the same bits
+// whatever is asked of them.
+void expect_packed_as_read(const LinearOptions& options, DType dtype, bool has_rows) {
   base::ThreadPool threads(3);
+  const Linear plain("fc", options);
+  const Linear packed("fc", options);
+  const Shape& shape = plain.parameters()[0]->shape();
+  const Tensor stored = numbers_of(dtype, shape);
+  const StateDict state{{"fc.weight", stored}, {"fc.bias", numbers_of(DType::f32, {517})}};
+  load_state(plain.parameters(), state);
+  std::atomic<int64_t> rows = 0;
+  StoredState by_row = nn::stored(state);
+  if (has_rows) by_row["fc.weight"] = by_rows(stored, rows);
+  load_state(packed.parameters(), by_row, {}, "test", {.threads = &threads, .packed = true});
+  const Parameter& weight = *packed.parameters()[0];
+  EXPECT_EQ(rows, has_rows ? shape[0] : 0);
+  EXPECT_NE(weight.borrowed().raw(), weight.borrowed().raw());  // unpacked for each
+  const std::vector<int64_t> some = {0, 299, 7};
+  std::vector<float> copied(static_cast<size_t>(3 * shape[1]));
+  std::vector<float> expected(copied.size());
+  weight.copy_rows(some, copied.data());
+  plain.parameters()[0]->copy_rows(some, expected.data());
+  EXPECT_EQ(copied, expected);
+  tensor::Arena arena;
+  Context context{.threads = threads, .arena = arena};
+  for (const int64_t positions : {1, 4, 100}) {
+    const Value x = random_leaf({positions, options.inputs}, 5);
+    EXPECT_TRUE(same_bits(plain.forward(context, x).data(), packed.forward(context, x).data()));
+  }
+  EXPECT_TRUE(same_bits(weight.value().data(), plain.parameters()[0]->value().data()));
+}
+
+TEST(State, is_packed_as_it_is_read) {
   for (const WeightLayout layout : {WeightLayout::out_in, WeightLayout::in_out}) {
-    for (const bool has_rows : {true, false}) {
-      const LinearOptions options{.inputs = 301, .outputs = 517, .layout = layout};
-      const Linear plain("fc", options);
-      const Linear packed("fc", options);
-      draw_normal(plain.parameters(), 3, 1);
-      std::atomic<int64_t> rows = 0;
-      StoredState state = stored(save_state(plain.parameters()));
-      if (has_rows) state["fc.weight"] = by_rows(plain.parameters()[0]->value().data(), rows);
-      load_state(packed.parameters(), state, {}, "test", {.threads = &threads, .packed = true});
-      const Parameter& weight = *packed.parameters()[0];
-      EXPECT_EQ(rows, has_rows ? weight.shape()[0] : 0);
-      EXPECT_NE(weight.borrowed().raw(), weight.borrowed().raw());  // unpacked for each
-      const std::vector<int64_t> some = {0, 299, 7};
-      std::vector<float> copied(static_cast<size_t>(3 * weight.shape()[1]));
-      weight.copy_rows(some, copied.data());
-      const float* numbers = plain.parameters()[0]->value().data().data<float>();
-      for (size_t i = 0; i < copied.size(); ++i) {
-        const int64_t width = weight.shape()[1];
-        const auto column = static_cast<int64_t>(i) % width;
-        ASSERT_EQ(copied[i], numbers[some[i / static_cast<size_t>(width)] * width + column]);
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+      for (const int64_t inputs : {301, 302}) {
+        for (const bool has_rows : {true, false}) {
+          expect_packed_as_read({.inputs = inputs, .outputs = 517, .layout = layout}, dtype,
+                                has_rows);
+        }
       }
-      tensor::Arena arena;
-      Context context{.threads = threads, .arena = arena};
-      const Value x = random_leaf({4, 301}, 5);
-      EXPECT_TRUE(same_bits(plain.forward(context, x).data(), packed.forward(context, x).data()));
-      EXPECT_TRUE(same_bits(weight.value().data(), plain.parameters()[0]->value().data()));
     }
   }
 }

@@ -57,11 +57,14 @@ struct Cut {
   bool pack_a;      // a is rearranged block by block
   bool a_packed;    // all of a is, before
   bool b_packed;    // all of b is, before
+  bool widen_b;     // its packed numbers have 16 bits and are widened group by group
   bool b_in_place;  // b is read where it lies
   float* scratch;
 
   int64_t a_size() const { return pack_a ? block_rows * slice_depth : 0; }
-  int64_t group_size() const { return b_packed ? 0 : group_panels * kTileCols * slice_depth; }
+  int64_t group_size() const {
+    return b_packed && !widen_b ? 0 : group_panels * kTileCols * slice_depth;
+  }
   int64_t scratch_size() const { return a_size() + group_size() + kTileRows * kTileCols; }
   float* a_scratch(int worker) const { return scratch + worker * scratch_size(); }
   float* group_scratch(int worker) const { return a_scratch(worker) + a_size(); }
@@ -71,7 +74,7 @@ struct Cut {
 // For rows so few that b is read and not used again: blocks of single panels, more where panels are
 // short. Reading a panel takes about as long as a whole tile's sums over it.
 inline void cut_few(int64_t k, int64_t panels, Cut& cut) {
-  cut.slice_depth = even_piece(k, cut.b_packed ? kSliceDepth : kShallowDepth, 8);
+  cut.slice_depth = even_piece(k, cut.b_packed && !cut.widen_b ? kSliceDepth : kShallowDepth, 8);
   cut.group_panels = 1;
   cut.block_rows = kFewRows;
   cut.block_panels = std::clamp<int64_t>(kTaskWork / ((k + 1) * kTileRows * kTileCols), 1, panels);
@@ -121,6 +124,7 @@ inline Cut cut_of(const Product& p) {
   Cut cut{};
   cut.pack_a = p.a.rows > 1 && p.a.col_stride != 1;
   cut.b_packed = p.panels != nullptr;
+  cut.widen_b = cut.b_packed && is_narrow(p.panels_type);
   const int64_t a_bytes = p.a.rows * p.a.cols * static_cast<int64_t>(sizeof(float));
   cut.a_packed = cut.pack_a && !cut.b_packed && p.c.rows <= p.c.cols && a_bytes <= kWholeBytes;
   const int64_t few_rows = cut.b_packed ? kTileRows : kFewRows;
