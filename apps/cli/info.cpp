@@ -91,7 +91,7 @@ void run_info(Session& session) {
     return;
   }
   const recipes::ModelInformation information =
-      recipes::information_on(session.files, load_model(session));
+      recipes::information_on(session.files, load_packed_model(session));
   session.output.write(session.json ? io::json_text(recipes::information_json(information)) + "\n"
                                     : narrate::model_text(catalogue, information));
 }

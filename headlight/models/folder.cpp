@@ -23,8 +23,9 @@ void check_running_memory(base::FileSystem& files, const std::string& path, uint
   base::check_memory(files, static_cast<double>(weights) + tables, "model", path);
 }
 
-uint64_t weight_bytes(const ModelPlan& plan) {
-  return sizeof(float) * static_cast<uint64_t>(plan.parameters);
+// At least; what is packed may stay in 16 bits.
+uint64_t weight_bytes(const ModelPlan& plan, bool packed) {
+  return (packed ? sizeof(uint16_t) : sizeof(float)) * static_cast<uint64_t>(plan.parameters);
 }
 
 // The one type whose name begins the names of tensors ("bert.encoder.…"): classes of transformers
@@ -130,7 +131,7 @@ std::optional<Model::TiedCopy> first_untied(const Model& model, const io::Stored
 std::unique_ptr<Model> untied_model(base::FileSystem& files, const std::string& path,
                                     ModelPlan plan, std::unique_ptr<Model> model,
                                     const io::StoredTensors& tensors,
-                                    std::vector<std::string>* notes) {
+                                    std::vector<std::string>* notes, bool packed) {
   while (const auto copy = first_untied(*model, tensors)) {
     ModelPlan untied = plan.untied ? plan.untied(copy->name) : ModelPlan{};
     if (!untied.make) {
@@ -138,7 +139,7 @@ std::unique_ptr<Model> untied_model(base::FileSystem& files, const std::string& 
                   copy->name + " has other numbers than " + copy->original +
                       ", which stands for both; leave one of them out");
     }
-    check_running_memory(files, path, weight_bytes(untied), untied);
+    check_running_memory(files, path, weight_bytes(untied, packed), untied);
     if (notes != nullptr) {
       notes->push_back(copy->name + " has other numbers than " + copy->original +
                        ", to which it would be tied: it is used as it is stored");
@@ -210,37 +211,37 @@ std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& pl
   const ModelSource source = open_source(files, place, registry, notes);
   const auto& [path, config, tensors, architecture, is_gguf] = source;
   const ModelPlan plan = architecture->read(config, path, tensors);
-  check_running_memory(files, path, weight_bytes(plan), plan);
+  check_running_memory(files, path, weight_bytes(plan, packed), plan);
   const std::string where =
       tensors.entries().empty() ? path : tensors.path_of(tensors.entries().front());
   nn::StoredState state = named_state(*architecture, tensors, where);
   if (is_gguf) undo_gguf_changes(config, state);
   std::unique_ptr<Model> model = plan.make();
-  check_running_memory(files, path, running_bytes(*model), plan);
   model->check_state(state, where);
-  model = untied_model(files, path, plan, std::move(model), tensors, notes);
+  model = untied_model(files, path, plan, std::move(model), tensors, notes, packed);
   // They have been compared.
   for (const Model::TiedCopy& copy : model->tied_copies()) state.erase(copy.name);
   base::ThreadPool threads;
-  model->load_state(state, where, {.threads = &threads, .packed = packed});
+  const nn::LoadOptions options{.threads = &threads, .packed = packed};
+  check_running_memory(files, path, nn::loaded_bytes(model->parameters(), state, options), plan);
+  model->load_state(state, where, options);
   return model;
 }
 
-Capabilities abilities_of(base::FileSystem& files, const std::string& place,
-                          const Registry& registry) {
+Prospect prospect_of(base::FileSystem& files, const std::string& place, const Registry& registry) {
   const ModelSource source = open_source(files, place, registry, nullptr);
   nn::StoredState state = named_state(*source.architecture, source.tensors, source.path);
   if (source.is_gguf) undo_gguf_changes(source.config, state);
   const std::unique_ptr<Model> model =
       source.architecture->read(source.config, source.path, source.tensors).make();
   model->check_state(state, source.path);
-  return model->capabilities();
+  return {model->capabilities(), nn::loaded_bytes(model->parameters(), state, {.packed = true})};
 }
 
-uint64_t running_bytes(const Model& model) {
-  int64_t numbers = 0;
-  for (const nn::ParameterHandle& one : model.parameters()) numbers += one->shape().elements();
-  return sizeof(float) * static_cast<uint64_t>(numbers);
+uint64_t held_bytes(const Model& model) {
+  uint64_t bytes = 0;
+  for (const nn::ParameterHandle& one : model.parameters()) bytes += one->held_bytes();
+  return bytes;
 }
 
 namespace {

@@ -24,13 +24,17 @@ std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& pl
                                   const Registry& registry = known_architectures(),
                                   std::vector<std::string>* notes = nullptr, bool packed = false);
 
-// What a model, a place as load_model() takes it, can do: known from configuration and headers.
+// What is known of a model, a place as load_model() takes it, from configuration and headers.
+struct Prospect {
+  Capabilities can;
+  uint64_t running_bytes = 0;  // its weights, where it is only run
+};
 // Throws as load_model() does.
-Capabilities abilities_of(base::FileSystem& files, const std::string& place,
-                          const Registry& registry = known_architectures());
+Prospect prospect_of(base::FileSystem& files, const std::string& place,
+                     const Registry& registry = known_architectures());
 
-// What running a model takes beside what it computes: its weights, each kept once.
-uint64_t running_bytes(const Model& model);
+// What a model's weights take as they are kept.
+uint64_t held_bytes(const Model& model);
 
 // Throws Error(bad_input) for a setting in the folder's generation_config.json that forbids, forces
 // or counts tokens: other programs follow it, here nothing does. (How tokens are chosen, greedily

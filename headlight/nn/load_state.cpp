@@ -33,12 +33,13 @@ class Target {
     if (stored.load_rows && out_in() && inputs() % 2 == 0) packed_dtype_ = stored.dtype;
   }
 
-  // Memory that it takes of a block for all packed matrices.
-  size_t packed_bytes() const {
-    return layout_ ? aligned(PackedMatrix::bytes_for(inputs(), outputs(), packed_dtype_)) : 0;
+  bool is_packed() const { return layout_.has_value(); }
+  size_t bytes() const {
+    if (!layout_) return static_cast<size_t>(stored_.shape.elements()) * sizeof(float);
+    return aligned(PackedMatrix::bytes_for(inputs(), outputs(), packed_dtype_));
   }
+  // Memory of a packed matrix, from `begin` on.
   void set_memory(const tensor::Block& all, size_t begin) {
-    if (!layout_) return;
     matrix_ = {inputs(), outputs(), packed_dtype_, tensor::Block(all, all.get() + begin)};
   }
 
@@ -119,15 +120,26 @@ struct Run {
   int64_t count;
 };
 
-// One block for all: small matrices lie on huge pages then, too.
+std::vector<Target> targets_of(const Parameters& parameters, const StoredState& state,
+                               const LoadOptions& options) {
+  std::vector<Target> targets;
+  for (const ParameterHandle& parameter : parameters) {
+    targets.emplace_back(*parameter, state.at(parameter->name()), options.packed);
+  }
+  return targets;
+}
+
+// One block for all packed matrices: small ones lie on huge pages then, too.
 void allocate(std::vector<Target>& targets) {
   size_t bytes = 0;
-  for (const Target& target : targets) bytes += target.packed_bytes();
+  for (const Target& target : targets) bytes += target.is_packed() ? target.bytes() : 0;
   const tensor::Block all = bytes > 0 ? tensor::allocate_block(bytes) : nullptr;
   size_t begin = 0;
   for (Target& target : targets) {
-    target.set_memory(all, begin);
-    begin += target.packed_bytes();
+    if (target.is_packed()) {
+      target.set_memory(all, begin);
+      begin += target.bytes();
+    }
     target.prepare();
   }
 }
@@ -160,13 +172,17 @@ void read(const std::vector<Run>& runs, base::ThreadPool& threads) {
 
 }  // namespace
 
+uint64_t loaded_bytes(const Parameters& parameters, const StoredState& state,
+                      const LoadOptions& options) {
+  uint64_t bytes = 0;
+  for (const Target& target : targets_of(parameters, state, options)) bytes += target.bytes();
+  return bytes;
+}
+
 void load_state(const Parameters& parameters, const StoredState& state, const IgnoredNames& ignored,
                 const std::string& where, const LoadOptions& options) {
   check_state(parameters, state, ignored, where);
-  std::vector<Target> targets;
-  for (const ParameterHandle& parameter : parameters) {
-    targets.emplace_back(*parameter, state.at(parameter->name()), options.packed);
-  }
+  std::vector<Target> targets = targets_of(parameters, state, options);
   allocate(targets);
   base::ThreadPool alone(1);
   read(runs_of(targets), options.threads != nullptr ? *options.threads : alone);

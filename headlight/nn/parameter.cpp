@@ -56,6 +56,16 @@ void Parameter::clear_grad() {
   if (value_.defined()) value_.clear_grad();
 }
 
+uint64_t Parameter::held_bytes() const {
+  const std::lock_guard lock(mutex_);
+  uint64_t bytes = has_numbers() ? constant_.data().bytes() : 0;
+  if (packed_) {
+    const kernels::PackedMatrix& matrix = packed_->matrix;
+    bytes += kernels::PackedMatrix::bytes_for(matrix.rows(), matrix.cols(), matrix.dtype());
+  }
+  return bytes;
+}
+
 Tensor Parameter::borrowed() const {
   const std::lock_guard lock(mutex_);
   if (!defined()) refuse_empty(*this);

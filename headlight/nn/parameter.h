@@ -32,6 +32,8 @@ class Parameter {
   tensor::Tensor grad() const;
   void clear_grad();
 
+  uint64_t held_bytes() const;  // that the numbers take, in all forms that are kept
+
   // The numbers for one who reads them and keeps them no longer than that. Throws as value() does.
   tensor::Tensor borrowed() const;
   // Copies rows, by their place on the first axis, one after the other. Throws as value() does.

@@ -50,6 +50,10 @@ struct LoadOptions {
   bool packed = false;
 };
 
+// What the numbers of parameters will take, for which check_state() has found nothing.
+uint64_t loaded_bytes(const Parameters& parameters, const StoredState& state,
+                      const LoadOptions& options);
+
 // Gives each parameter the tensor of its name once all of them fit (check_state); float16 and
 // bfloat16 are widened, float32 in memory is not copied. Of several errors the first counts.
 void load_state(const Parameters& parameters, const StoredState& state,

@@ -54,7 +54,9 @@ std::vector<TypeShare> type_shares(const io::Gguf& file) {
 void find_abilities(base::FileSystem& files, const std::string& path,
                     GgufInformation& information) {
   try {
-    information.can = models::abilities_of(files, path);
+    const models::Prospect prospect = models::prospect_of(files, path);
+    information.can = prospect.can;
+    information.memory = prospect.running_bytes;
     information.chats = can_chat(files, path, information.can);
     text::find_tokenizer(files, path);
   } catch (const base::Error& error) {

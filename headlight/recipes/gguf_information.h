@@ -26,7 +26,7 @@ struct GgufInformation {
   int64_t vocab_size = 0;        // 0: the file does not say, as below
   int64_t context_length = 0;
   std::string tokenizer;  // its kind and, after a comma, how it splits: "gpt2, smollm"
-  uint64_t memory = 0;    // bytes that running the model in float32 takes
+  uint64_t memory = 0;    // bytes that its weights take; for one that is refused, in float32
   models::Capabilities can;
   bool chats = false;   // continues texts and has a chat template
   std::string refusal;  // why it does not run here; empty: it does

@@ -53,7 +53,7 @@ ModelInformation information_on(base::FileSystem& files, const recipes::LoadedMo
   for (const nn::ParameterHandle& parameter : model.parameters()) {
     information.parameters += parameter->shape().elements();
   }
-  information.memory = models::running_bytes(model);
+  information.memory = models::held_bytes(model);
   for (const nn::MultiHeadAttention* attention : models::attentions_of(model)) {
     information.attentions.push_back(
         {attention->options().place, attention->heads().original, attention->heads().numbers});

@@ -26,7 +26,7 @@ struct ModelInformation {
   std::string tokenizer;  // its files, "vocab.json, merges.txt"; empty: none
   models::Capabilities can;
   bool chats = false;                    // continues texts and has a chat template
-  uint64_t memory = 0;                   // bytes that running it takes
+  uint64_t memory = 0;                   // bytes that its weights take
   std::vector<std::string> labels = {};  // of a model that classifies
 };
 

@@ -194,7 +194,7 @@ TEST(InfoOnFiles, tells_what_a_model_can_do_and_what_it_takes) {
   const io::Json document =
       io::parse_json(run_program({"info", model_folders().gpt(), "--json"}).output, "info");
   EXPECT_EQ(io::json_text(*document.find("can")), R"(["continues_prompt"])");
-  EXPECT_EQ(*document.find("memory_bytes")->integer(), 4 * *document.find("parameters")->integer());
+  EXPECT_GE(*document.find("memory_bytes")->integer(), 4 * *document.find("parameters")->integer());
   const std::string text = run_program({"info", model_folders().encoder()}).output;
   EXPECT_NE(text.find("sentence vectors (embed)"), std::string::npos) << text;
 }

@@ -139,12 +139,12 @@ void check_model(const std::string& bytes) {
   SmallMachine files(bytes);
   // What can be told of a model beforehand holds when it is loaded.
   try {
-    models::abilities_of(files, kPath);
+    models::prospect_of(files, kPath);
   } catch (const base::Error& error) {
     fuzz::require(std::string_view(error.what()).find('\n') == std::string_view::npos);
   }
   const std::unique_ptr<models::Model> model = models::load_model(files, kPath);
-  fuzz::must_succeed([&] { return models::abilities_of(files, kPath); });
+  fuzz::must_succeed([&] { return models::prospect_of(files, kPath); });
   io::json_text(model->config());
   check_numbers(*model);
 }

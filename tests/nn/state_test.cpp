@@ -139,8 +139,15 @@ void expect_packed_as_read(const LinearOptions& options, DType dtype, bool has_r
   std::atomic<int64_t> rows = 0;
   StoredState by_row = nn::stored(state);
   if (has_rows) by_row["fc.weight"] = by_rows(stored, rows);
-  load_state(packed.parameters(), by_row, {}, "test", {.threads = &threads, .packed = true});
+  const LoadOptions as_run{.threads = &threads, .packed = true};
+  const uint64_t bytes = loaded_bytes(packed.parameters(), by_row, as_run);
+  load_state(packed.parameters(), by_row, {}, "test", as_run);
   const Parameter& weight = *packed.parameters()[0];
+  const bool stays_narrow = dtype != DType::f32 && has_rows && options.inputs % 2 == 0 &&
+                            options.layout == WeightLayout::out_in;
+  EXPECT_NEAR(weight.held_bytes(), (stays_narrow ? 2 : 4) * options.inputs * 517,
+              4 * options.inputs * 31);  // the last panel is filled up
+  EXPECT_NEAR(bytes, weight.held_bytes() + 517 * sizeof(float), 64);
   EXPECT_EQ(rows, has_rows ? shape[0] : 0);
   EXPECT_NE(weight.borrowed().raw(), weight.borrowed().raw());  // unpacked for each
   const std::vector<int64_t> some = {0, 299, 7};
@@ -155,7 +162,9 @@ void expect_packed_as_read(const LinearOptions& options, DType dtype, bool has_r
     const Value x = random_leaf({positions, options.inputs}, 5);
     EXPECT_TRUE(same_bits(plain.forward(context, x).data(), packed.forward(context, x).data()));
   }
+  const uint64_t before = weight.held_bytes();
   EXPECT_TRUE(same_bits(weight.value().data(), plain.parameters()[0]->value().data()));
+  EXPECT_EQ(weight.held_bytes(), before + weight.value().data().bytes());
 }
 
 TEST(State, is_packed_as_it_is_read) {
