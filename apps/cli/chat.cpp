@@ -238,7 +238,7 @@ class Chat {
 void run_chat(Session& session) {
   recipes::ConversationOptions options = read_options(session);
   const recipes::LoadedModel loaded = load_packed_model(session);
-  models::check_generation_settings(session.files, loaded.folder);
+  follow_generation_settings(session, loaded, options.sampling);
   if (!loaded.model->capabilities().continues_prompt) {
     throw Error(
         ErrorKind::bad_input, "chat", loaded.folder,

@@ -249,9 +249,13 @@ void print_as_it_comes(Session& session, autograd::Context& context, const Gener
 }
 
 void run_generate(Session& session) {
-  const GenerateSettings settings = read_settings(session);
+  GenerateSettings settings = read_settings(session);
   const recipes::LoadedModel loaded = load_packed_model(session);
-  models::check_generation_settings(session.files, loaded.folder);
+  if (settings.search) {
+    models::check_generation_settings(session.files, loaded.folder);
+  } else {
+    follow_generation_settings(session, loaded, settings.sampling);
+  }
   if (loaded.model->classifier() != nullptr) {
     throw Error(ErrorKind::bad_input, "generate", loaded.folder,
                 "the model classifies texts and writes none; `headlight classify` is for it");

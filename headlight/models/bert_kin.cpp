@@ -106,6 +106,7 @@ EncoderDesign roberta_design(const BertKinConfig& config) {
   design.masked_architecture = "RobertaForMaskedLM";
   design.config = kin_json(config, design.type);
   design.embedding.position_start = config.padding + 1;
+  design.embedding.unplaced_id = config.padding;
   design.embedding.max_length -= design.embedding.position_start;
   design.segments = prefix + "embeddings.token_type_embeddings";
   design.segment_rows = config.type_vocab_size;
@@ -168,6 +169,7 @@ EncoderDesign distilbert_design(const BertKinConfig& config) {
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const std::string stem = prefix + "transformer.layer." + std::to_string(layer) + ".";
     design.layers.push_back(kin_layer(config, kDistilLayer, stem, layer));
+    design.layers.back().attention_output_dropout = 0;
   }
   set_heads_left(design.layers, config.heads_left, design.type);
   return design;
@@ -209,6 +211,7 @@ EncoderDesign albert_design(const BertKinConfig& config) {
                                ".albert_layers." + std::to_string(inner) + ".";
       const auto layer = static_cast<int64_t>(design.layers.size());
       design.layers.push_back(kin_layer(config, kAlbertLayer, stem, layer));
+      design.layers.back().feed_forward_dropout = 0;
       size_t first = 0;  // of this group and place in it
       while (design.layers[first].names.first != design.layers.back().names.first) ++first;
       design.shared.push_back(first);

@@ -50,6 +50,7 @@ BertKinConfig read_roberta_config(const ConfigReader& reader) {
 }
 
 BertKinConfig read_distilbert_config(const ConfigReader& reader) {
+  constexpr int64_t kUsualHidden = 3072;
   BertKinConfig config;
   read_kin_common(reader, config);
   const auto size = [&reader](std::string_view key, std::string_view other, int64_t most) {
@@ -58,7 +59,7 @@ BertKinConfig read_distilbert_config(const ConfigReader& reader) {
   config.hidden_size = size("dim", "hidden_size", kMostWidth);
   config.num_hidden_layers = size("n_layers", "num_hidden_layers", kMostLayers);
   config.num_attention_heads = size("n_heads", "num_attention_heads", kMostWidth);
-  config.intermediate_size = reader.size("hidden_dim", 4 * kMostWidth);
+  config.intermediate_size = reader.size("hidden_dim", 4 * kMostWidth, kUsualHidden);
   config.activation = reader.activation("activation", config.activation);
   config.dropout = reader.fraction("dropout", true, 0);
   config.attention_dropout = reader.fraction("attention_dropout", true, 0);
@@ -101,6 +102,10 @@ ModelPlan read_kin(BertKinConfig config, KinDesign design_of_kin, const ConfigRe
   const std::string pooler = design_of_kin(config).pooler;
   config.pooler = !pooler.empty() && tensors.find(pooler + ".weight") != nullptr;
   EncoderDesign design = design_of_kin(config);
+  if (design.masked_words && !design.masked_words->layer_bias.empty()) {
+    design.own_bias = tensors.find(design.masked_words->bias) == nullptr &&
+                      tensors.find(design.masked_words->layer_bias) != nullptr;
+  }
   const HeadsLeft left =
       read_heads_left(reader.json(), reader.path(), heads_of_layers(design.layers));
   if (!left.empty() && !design.shared.empty()) {

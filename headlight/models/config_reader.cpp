@@ -18,13 +18,16 @@ struct NamedActivation {
   std::string_view name;
   Activation activation;
 };
-constexpr std::array<NamedActivation, 7> kNamed = {{{"relu", Activation::relu},
-                                                    {"gelu", Activation::gelu},
-                                                    {"gelu_new", Activation::gelu_tanh},
-                                                    {"silu", Activation::silu},
-                                                    {"swish", Activation::silu},
-                                                    {"gelu_pytorch_tanh", Activation::gelu_tanh},
-                                                    {"gelu_fast", Activation::gelu_tanh}}};
+constexpr std::array<NamedActivation, 10> kNamed = {{{"relu", Activation::relu},
+                                                     {"gelu", Activation::gelu},
+                                                     {"gelu_new", Activation::gelu_tanh},
+                                                     {"silu", Activation::silu},
+                                                     {"swish", Activation::silu},
+                                                     {"gelu_pytorch_tanh", Activation::gelu_tanh},
+                                                     {"gelu_fast", Activation::gelu_tanh},
+                                                     {"gelu_python", Activation::gelu},
+                                                     {"gelu_python_tanh", Activation::gelu_tanh},
+                                                     {"gelu_accurate", Activation::gelu_tanh}}};
 
 std::string range_text(int64_t least, int64_t most) {
   return "it must be from " + std::to_string(least) + " to " + std::to_string(most);
@@ -102,6 +105,9 @@ constexpr NumberSetting kNumberSettings[] = {{"attention_bias"},
                                              {"word_embed_proj_dim"},
                                              {"embedding_size"},
                                              {"kv_lora_rank"},
+                                             {"layerdrop"},
+                                             {"encoder_layerdrop"},
+                                             {"decoder_layerdrop"},
                                              {"multi_query"},
                                              {"per_layer_config"}};
 

@@ -29,7 +29,7 @@ nn::TransformerStack stack_of(const StackDesign& side, const char* place) {
   }
   std::optional<nn::Norm> norm;
   if (!side.final_norm.empty()) norm.emplace(side.final_norm, side.final_norm_options);
-  return {std::move(blocks), std::move(norm), place};
+  return {std::move(blocks), std::move(norm), place, side.output_dropout};
 }
 
 nn::OutputLayer output_of(const EncoderDecoderDesign& design, const nn::Embedding& table) {
@@ -129,8 +129,9 @@ std::vector<Model::TiedCopy> EncoderDecoderModel::tied_copies() const {
   }
   if (!design_.shared_table.empty()) {
     for (const StackDesign* side : {&design_.encoder, &design_.decoder}) {
-      copies.push_back(
-          {.name = side->table + ".weight", .original = source_table_.weight()->name()});
+      copies.push_back({.name = side->table + ".weight",
+                        .original = source_table_.weight()->name(),
+                        .stands_in = true});
     }
   }
   return copies;

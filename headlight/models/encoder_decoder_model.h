@@ -16,6 +16,7 @@ struct StackDesign {
   std::vector<nn::TransformerBlockOptions> layers = {};
   std::string final_norm = {};  // stem; empty: none
   nn::NormOptions final_norm_options = {};
+  float output_dropout = 0;
   // Name of the table of position biases that all layers share, (buckets, heads); empty: none.
   std::string position_bias = {};
 };

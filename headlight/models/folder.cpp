@@ -150,6 +150,16 @@ std::unique_ptr<Model> untied_model(base::FileSystem& files, const std::string& 
   return model;
 }
 
+// A copy that stands for its original becomes it where the file has no other.
+void let_copies_stand_in(const Model& model, nn::StoredState& state) {
+  for (const Model::TiedCopy& copy : model.tied_copies()) {
+    if (!copy.stands_in || state.contains(copy.original) || !state.contains(copy.name)) continue;
+    auto node = state.extract(copy.name);
+    node.key() = copy.original;
+    state.insert(std::move(node));
+  }
+}
+
 // What a model is made from, whether it lies in a folder or in one file.
 struct ModelSource {
   std::string path;  // of the configuration
@@ -175,6 +185,12 @@ ModelSource open_source(base::FileSystem& files, const std::string& place, const
   io::StoredTensors tensors = io::open_tensors(files, found.weights);
   const Architecture& architecture = architecture_of(config, path, registry, tensors, notes);
   check_causality(architecture, ConfigReader(config, path));
+  if (notes != nullptr && config.find("auto_map") != nullptr) {
+    notes->push_back(std::string(kConfigFile) +
+                     " names code of its own (auto_map), which is not run: the model is computed "
+                     "as a " +
+                     std::string(architecture.model_type));
+  }
   if (generates(architecture, config))
     config = with_generation_ids(files, found.folder, std::move(config));
   return {path, std::move(config), std::move(tensors), &architecture};
@@ -217,10 +233,12 @@ std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& pl
   nn::StoredState state = named_state(*architecture, tensors, where);
   if (is_gguf) undo_gguf_changes(config, state);
   std::unique_ptr<Model> model = plan.make();
+  let_copies_stand_in(*model, state);
   model->check_state(state, where);
   model = untied_model(files, path, plan, std::move(model), tensors, notes, packed);
-  // They have been compared.
-  for (const Model::TiedCopy& copy : model->tied_copies()) state.erase(copy.name);
+  for (const Model::TiedCopy& copy : model->tied_copies()) {
+    if (tensors.find(copy.original) != nullptr) state.erase(copy.name);  // they have been compared
+  }
   base::ThreadPool threads;
   const nn::LoadOptions options{.threads = &threads, .packed = packed};
   check_running_memory(files, path, nn::loaded_bytes(model->parameters(), state, options), plan);
@@ -234,6 +252,7 @@ Prospect prospect_of(base::FileSystem& files, const std::string& place, const Re
   if (source.is_gguf) undo_gguf_changes(source.config, state);
   const std::unique_ptr<Model> model =
       source.architecture->read(source.config, source.path, source.tensors).make();
+  let_copies_stand_in(*model, state);
   model->check_state(state, source.path);
   return {model->capabilities(), nn::loaded_bytes(model->parameters(), state, {.packed = true})};
 }
@@ -262,27 +281,44 @@ void check_banned_ids(const ConfigReader& reader, const std::string& way_out) {
   if (ids != nullptr && ids->array() == nullptr) reader.refuse_if_set("suppress_tokens", way_out);
 }
 
+constexpr const char* kNotFollowed = "which is not followed here; remove it to generate without";
+
+std::string generation_path(base::FileSystem& files, const std::string& folder) {
+  const std::string path = folder + "/" + kGenerationFile;
+  return base::exists(files, path) ? path : folder + "/" + kConfigFile;
+}
+
 }  // namespace
 
-void check_generation_settings(base::FileSystem& files, const std::string& folder) {
-  constexpr std::array<std::string_view, 7> kTokens = {"begin_suppress_tokens",
-                                                       "forced_bos_token_id",
-                                                       "forced_decoder_ids",
-                                                       "force_words_ids",
-                                                       "sequence_bias",
-                                                       "constraints",
-                                                       "exponential_decay_length_penalty"};
-  constexpr std::array<std::string_view, 4> kCounts = {
-      "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "min_length", "min_new_tokens"};
-  std::string path = folder + "/" + kGenerationFile;
-  if (!base::exists(files, path)) path = folder + "/" + kConfigFile;
-  if (!base::exists(files, path)) return;
+GenerationSettings read_generation_settings(base::FileSystem& files, const std::string& folder) {
+  constexpr std::string_view kTokens[] = {"begin_suppress_tokens",
+                                          "forced_bos_token_id",
+                                          "forced_decoder_ids",
+                                          "force_words_ids",
+                                          "sequence_bias",
+                                          "constraints",
+                                          "exponential_decay_length_penalty",
+                                          "stop_strings",
+                                          "watermarking_config",
+                                          "dola_layers",
+                                          "renormalize_logits",
+                                          "remove_invalid_values",
+                                          "token_healing",
+                                          "penalty_alpha"};
+  constexpr std::string_view kCounts[] = {"no_repeat_ngram_size", "encoder_no_repeat_ngram_size",
+                                          "min_length", "min_new_tokens"};
+  constexpr std::string_view kFactors[] = {"encoder_repetition_penalty", "guidance_scale"};
+  const std::string path = generation_path(files, folder);
+  if (!base::exists(files, path)) return {};
   const io::Json settings = io::read_json(files, path);
   const ConfigReader reader(settings, path);
-  const std::string way_out = "which is not followed here; remove it to generate without";
+  const std::string way_out = kNotFollowed;
   for (const std::string_view key : kTokens) reader.refuse_if_set(key, way_out);
   for (const std::string_view key : kCounts) {
     if (reader.integer(key, 0, INT64_MAX, 0) != 0) reader.refuse_if_set(key, way_out);
+  }
+  for (const std::string_view key : kFactors) {
+    if (reader.positive(key, 1) != 1) reader.refuse_if_set(key, way_out);
   }
   check_banned_ids(reader, way_out);
   // A text ends at its limit all the same.
@@ -291,6 +327,14 @@ void check_generation_settings(base::FileSystem& files, const std::string& folde
   if (end == nullptr || forced == nullptr || *end != *forced) {
     reader.refuse_if_set("forced_eos_token_id", way_out);
   }
+  return {.repetition_penalty = static_cast<float>(reader.positive("repetition_penalty", 1))};
+}
+
+void check_generation_settings(base::FileSystem& files, const std::string& folder) {
+  if (read_generation_settings(files, folder).repetition_penalty == 1) return;
+  const std::string path = generation_path(files, folder);
+  const io::Json settings = io::read_json(files, path);
+  ConfigReader(settings, path).refuse_if_set("repetition_penalty", kNotFollowed);
 }
 
 void write_state(base::FileSystem& files, const std::string& path, const Model& model,

@@ -36,9 +36,16 @@ Prospect prospect_of(base::FileSystem& files, const std::string& place,
 // What a model's weights take as they are kept.
 uint64_t held_bytes(const Model& model);
 
-// Throws Error(bad_input) for a setting in the folder's generation_config.json that forbids, forces
-// or counts tokens: other programs follow it, here nothing does. (How tokens are chosen, greedily
-// or by chance, is the caller's to say; its special ids are read by load_model.)
+// What a folder's generation_config.json, or else its config.json, says of writing. (Its special
+// ids are read by load_model; whether tokens are chosen greedily or by chance is the caller's to
+// say.)
+struct GenerationSettings {
+  float repetition_penalty = 1;
+};
+// Throws Error(bad_input) for a setting that forbids, forces, counts or weighs tokens in another
+// way: other programs follow it, here nothing does.
+GenerationSettings read_generation_settings(base::FileSystem& files, const std::string& folder);
+// The same for who follows none of them.
 void check_generation_settings(base::FileSystem& files, const std::string& folder);
 
 // All tensors of a file by name, read one by one when Model::load_state asks for them. The file

@@ -67,6 +67,8 @@ bool is_neox_buffer(const std::string& name, const nn::StoredTensor& tensor) {
 }
 
 void read_neox_rotation(const ConfigReader& reader, GptNeoXConfig& config) {
+  // Versions of transformers have written the one beside the other.
+  if (reader.has("rotary_pct")) reader.require_same("rotary_pct", "partial_rotary_factor");
   const RotaryDefaults defaults{.width = config.hidden_size / config.num_attention_heads,
                                 .positions = config.max_position_embeddings,
                                 .share = config.rotary_share,

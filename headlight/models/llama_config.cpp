@@ -223,6 +223,7 @@ LlamaConfig read_llama_config(const LlamaFamily& family, const io::Json& json,
     config.score_scalar = reader.size("query_pre_attn_scalar", kMostIds, family.score_scalar);
   }
   if (family.attention_bias) config.attention_bias = reader.boolean("attention_bias", false);
+  if (family.always_qkv_bias) reader.find("attention_bias");  // there are, whatever it says
   if (family.mlp_bias) config.mlp_bias = reader.boolean("mlp_bias", false);
   if (family.skips_rotation) read_unrotated(reader, config);
   read_windows(reader, family, config);

@@ -53,7 +53,7 @@ void Model::load_state(const nn::StoredState& state, const std::string& where,
     const auto found = state.find(copy.name);
     if (found == state.end()) continue;
     const Tensor numbers = tensor::to_float32(found->second.load());
-    const Tensor& original = named(all, copy.original).value().data();
+    const Tensor original = named(all, copy.original).borrowed();
     if (std::memcmp(numbers.raw(), original.raw(), original.bytes()) == 0) continue;
     refuse_tensor(where, copy.name + " has other numbers than " + copy.original +
                              ", to which the model ties it; leave one of them out");

@@ -84,7 +84,8 @@ class Model {
   // embedding table that it is tied to.
   struct TiedCopy {
     std::string name;
-    std::string original;  // the parameter
+    std::string original;    // the parameter
+    bool stands_in = false;  // for the original, where files have this one alone
   };
   virtual std::vector<TiedCopy> tied_copies() const { return {}; }
   // One Error(bad_input) tells what is missing, unexpected or misshapen, copies included; `where`

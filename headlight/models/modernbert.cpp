@@ -41,6 +41,7 @@ nn::TransformerBlockOptions modern_layer(const ModernBertConfig& config, int64_t
           .feed_forward_bias = config.mlp_bias,
           .norm_bias = config.norm_bias,
           .epsilon = config.norm_eps,
+          .attention_output_dropout = config.attention_dropout,
           .attention_dropout = config.attention_dropout,
           .hidden_dropout = config.mlp_dropout,
           // What the first layer reads has been normalised already.

@@ -158,19 +158,24 @@ RotaryOfWindows read_rotary_of_windows(const ConfigReader& reader, const RotaryD
   if (is_empty(nested)) {
     return {read_rotary(reader, defaults), {.width = windowed.width, .base = windowed.base}};
   }
-  for (const std::string_view key :
-       {defaults.base_key, defaults.window_key, std::string_view("rope_scaling")}) {
-    reader.refuse_if_set(key, "rope_parameters says it too; leave one of them out");
-  }
+  reader.refuse_if_set("rope_scaling", "rope_parameters says it too; leave one of them out");
+  RotaryDefaults whole = defaults;
+  whole.base = reader.positive(defaults.base_key, defaults.base);
   const ConfigReader kinds(*nested, reader.path(), "rope_parameters.");
-  const auto rates_of = [&](const char* key, const RotaryDefaults& otherwise) -> RotaryRates {
-    const io::Json* object = kinds.find(key);
-    if (object == nullptr) return {.width = otherwise.width, .base = otherwise.base};
-    return read_rotary_object(
-        ConfigReader(*object, reader.path(), "rope_parameters." + std::string(key) + "."),
-        otherwise);
+  const auto rates_of = [&](const char* key, const RotaryDefaults& otherwise,
+                            std::string_view base_key) -> RotaryRates {
+    const io::Json* json = kinds.find(key);
+    if (json == nullptr) return {.width = otherwise.width, .base = otherwise.base};
+    const ConfigReader object(*json, reader.path(), "rope_parameters." + std::string(key) + ".");
+    const RotaryRates rates = read_rotary_object(object, otherwise);
+    if (reader.find(base_key) != nullptr && rates.base != otherwise.base) {
+      object.refuse("rope_theta",
+                    "has another value than the " + std::string(base_key) + " beside it");
+    }
+    return rates;
   };
-  const RotaryOfWindows both{rates_of(kWholeKey, defaults), rates_of(kWindowedKey, windowed)};
+  const RotaryOfWindows both{rates_of(kWholeKey, whole, defaults.base_key),
+                             rates_of(kWindowedKey, windowed, defaults.window_key)};
   refuse_other_keys(kinds);
   return both;
 }

@@ -69,6 +69,7 @@ StackDesign t5_stack(const T5Config& config, const std::string& side, int64_t la
                              .kind = nn::NormKind::rms_norm,
                              .epsilon = config.layer_norm_epsilon,
                              .place = side + ".norm"},
+      .output_dropout = config.dropout,
       .position_bias = side + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight"};
   for (int64_t layer = 0; layer < layers; ++layer) {
     stack.layers.push_back(t5_layer(config, side, layer));
@@ -148,10 +149,11 @@ void read_t5_biases(const ConfigReader& reader, T5Config& config) {
 }
 
 T5Config read_t5_config(const ConfigReader& reader) {
+  constexpr int64_t kUsualHeadWidth = 64;
   T5Config config;
   config.vocab_size = reader.size("vocab_size", kMostIds);
   config.d_model = reader.size(reader.spelling("d_model", "hidden_size"), kMostWidth);
-  config.d_kv = reader.size("d_kv", kMostWidth);
+  config.d_kv = reader.size("d_kv", kMostWidth, kUsualHeadWidth);
   config.d_ff = reader.size("d_ff", 4 * kMostWidth);
   config.num_layers = reader.size(reader.spelling("num_layers", "num_hidden_layers"), kMostLayers);
   config.num_decoder_layers = reader.size("num_decoder_layers", kMostLayers, config.num_layers);

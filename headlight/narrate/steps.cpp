@@ -84,6 +84,7 @@ std::optional<Step> step_of_name(const Trace& trace, std::string_view name) {
   if ((side != "encoder" && side != "decoder") || parts.size() < 2) return std::nullopt;
   const std::string_view part = parts[1];
   if (part == "ids" || part == "segment_ids") return Step::encoding;
+  if (part == "position_ids") return Step::positions;
   if (side == "decoder" && has_encoder(trace)) return Step::decoder;
   const bool is_layer = part.find_first_not_of("0123456789") == std::string_view::npos;
   if (!is_layer) return step_of_side(part);

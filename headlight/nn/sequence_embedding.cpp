@@ -93,10 +93,23 @@ Tensor SequenceEmbedding::batch_positions(const Tensor& ids, const Call& call) c
   }
   Tensor positions = position_ids(first, ids.size(1));
   int64_t* numbers = positions.mutable_data<int64_t>();
+  if (has_unplaced(ids)) {
+    const int64_t* id = ids.data<int64_t>();
+    for (int64_t i = 0, next = 0; i < positions.elements(); ++i) {
+      if (i % ids.size(1) == 0) next = numbers[i];
+      numbers[i] = id[i] == *options_.unplaced_id ? -1 : next++;
+    }
+  }
   for (int64_t i = 0; i < positions.elements(); ++i) {
     numbers[i] = std::min(numbers[i], options_.max_length - 1);
   }
   return positions;
+}
+
+bool SequenceEmbedding::has_unplaced(const Tensor& ids) const {
+  if (!options_.unplaced_id) return false;
+  const int64_t* first = ids.data<int64_t>();
+  return std::find(first, first + ids.elements(), *options_.unplaced_id) != first + ids.elements();
 }
 
 Value SequenceEmbedding::positions(Context& context, const Tensor& ids) const {
@@ -125,15 +138,19 @@ Value SequenceEmbedding::forward(Context& context, const Tensor& ids, const Call
 Value SequenceEmbedding::with_positions(Context& context, const Value& rows, const Tensor& ids,
                                         const Call& call) const {
   const Tensor of_batch = batch_positions(ids, call);
+  const bool unplaced = has_unplaced(ids);
+  if (unplaced)
+    autograd::name_value(context, options_.place, "position_ids", Value::leaf(of_batch));
   // Without a past all sequences have the same positions: one (T, C) for all.
-  const bool alike = !call.past.defined() && ids.size(0) > 0;
+  const bool alike = !call.past.defined() && !unplaced && ids.size(0) > 0;
   const Tensor used = alike ? of_batch.slice(0, 0, 1).reshaped({ids.size(1)}) : of_batch;
   const Value added = positions(context, used);
   if (autograd::watched(context, options_.place, "positions")) {
     const bool of_one = alike && ids.size(0) == 1;
     autograd::observe(context, options_.place, "positions",
-                      of_one ? autograd::reshape(added, {1, ids.size(1), added.size(1)})
-                             : positions(context, of_batch));
+                      of_one  ? autograd::reshape(added, {1, ids.size(1), added.size(1)})
+                      : alike ? positions(context, of_batch)
+                              : added);
   }
   return autograd::add(context, rows, added);
 }

@@ -15,6 +15,8 @@ struct SequenceEmbeddingOptions {
   bool adds_positions = true;          // false: none, attention knows them by other ways
   // Number of the first position. A learned table has that many rows more.
   int64_t position_start = 0;
+  // An id that takes no position, RoBERTa's padding: it has the row before the first one's.
+  std::optional<int64_t> unplaced_id = {};
   kernels::SinusoidOptions sinusoids = {};  // `first` is position_start
   float scale = 1;                          // of the embeddings, before positions are added
   // Name of a layer without a bias that brings rows of the table to `width`; empty: there is none.
@@ -43,6 +45,7 @@ class SequenceEmbedding {
 
  private:
   Value positions(Context& context, const tensor::Tensor& ids) const;
+  bool has_unplaced(const tensor::Tensor& ids) const;
   Value with_positions(Context& context, const Value& rows, const tensor::Tensor& ids,
                        const Call& call) const;
   tensor::Tensor batch_positions(const tensor::Tensor& ids, const Call& call) const;

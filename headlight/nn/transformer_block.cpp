@@ -52,7 +52,7 @@ MultiHeadAttentionOptions attention_options(const TransformerBlockOptions& optio
           .softcap = options.softcap,
           .query_key_norm = options.query_key_norm,
           .weight_dropout = options.attention_dropout,
-          .output_dropout = options.dropout,
+          .output_dropout = options.attention_output_dropout.value_or(options.dropout),
           .names = names,
           .place = autograd::place_name(options.place, place)};
 }
@@ -73,7 +73,7 @@ FeedForward feed_forward_of(const TransformerBlockOptions& options) {
                       .bias = options.feed_forward_bias,
                       .layout = options.names.self.layout,
                       .hidden_dropout = options.hidden_dropout,
-                      .output_dropout = options.dropout,
+                      .output_dropout = options.feed_forward_dropout.value_or(options.dropout),
                       .first = options.names.first,
                       .second = options.names.second,
                       .gate = options.names.gate,

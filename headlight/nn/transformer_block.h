@@ -68,10 +68,12 @@ struct TransformerBlockOptions {
   bool qkv_bias = true;
   bool out_bias = true;
   bool feed_forward_bias = true;
-  bool norm_bias = true;  // of layer norms
-  float epsilon = 1e-5F;  // of the norms
-  float dropout = 0;      // of what each sublayer adds
-  float attention_dropout = 0;
+  bool norm_bias = true;                               // of layer norms
+  float epsilon = 1e-5F;                               // of the norms
+  float dropout = 0;                                   // of what each sublayer adds
+  std::optional<float> attention_output_dropout = {};  // of what attention adds, where it differs
+  std::optional<float> feed_forward_dropout = {};      // of what the feed-forward layer adds
+  float attention_dropout = 0;                         // of the weights
   float hidden_dropout = 0;
   TransformerNames names = {};
   std::string place = {};  // e.g. "decoder.0"

@@ -6,8 +6,11 @@
 namespace headlight::nn {
 
 TransformerStack::TransformerStack(std::vector<TransformerBlock> blocks,
-                                   std::optional<Norm> final_norm, std::string place)
-    : blocks_(std::move(blocks)), final_norm_(std::move(final_norm)), place_(std::move(place)) {}
+                                   std::optional<Norm> final_norm, std::string place, float dropout)
+    : blocks_(std::move(blocks)),
+      final_norm_(std::move(final_norm)),
+      place_(std::move(place)),
+      dropout_(dropout) {}
 
 Parameters TransformerStack::parameters() const {
   Parameters all;
@@ -31,7 +34,9 @@ Value TransformerStack::forward(Context& context, const Value& input,
   for (size_t i = 0; i < blocks_.size(); ++i) {
     x = blocks_[i].forward(context, x, call, caches == nullptr ? nullptr : &(*caches)[i]);
   }
-  const Value output = x.normalized(context, final_norm_).normalized;
+  const std::string name = autograd::place_name(place_, "output");
+  const Value output =
+      autograd::dropout(context, x.normalized(context, final_norm_).normalized, dropout_, name);
   autograd::observe(context, place_, "output", output);
   return output;
 }

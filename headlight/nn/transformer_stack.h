@@ -9,12 +9,13 @@
 
 namespace headlight::nn {
 
-// Blocks and, where there is one, a final norm. Observed as "<place>.output"; the final norm as
+// Blocks and, where there is one, a final norm; dropout of what they give. Observed as
+// "<place>.output"; the final norm as
 // "<place>.norm.*".
 class TransformerStack {
  public:
   TransformerStack(std::vector<TransformerBlock> blocks, std::optional<Norm> final_norm,
-                   std::string place);
+                   std::string place, float dropout = 0);
   Parameters parameters() const;  // of parameters that blocks share, one
   std::vector<MultiHeadAttention*> attentions();
   const std::vector<TransformerBlock>& blocks() const noexcept { return blocks_; }
@@ -31,6 +32,7 @@ class TransformerStack {
   std::vector<TransformerBlock> blocks_;
   std::optional<Norm> final_norm_;
   std::string place_;
+  float dropout_;
 };
 
 }  // namespace headlight::nn

@@ -29,6 +29,21 @@ TEST_F(ExplainTest, every_cell_of_every_family_is_what_its_terms_give) {
   }
 }
 
+TEST_F(ExplainTest, every_cell_of_a_text_with_padding_inside_is_what_its_terms_give) {
+  const auto model = models::load_model(base::real_files(), models::golden_folder("roberta"));
+  models::fill(*model, 3);
+  Input input;
+  input.batch.ids = Tensor::zeros(DType::i64, {1, 6});
+  const int64_t ids[] = {4, 1, 5, 1, 1, 7};  // 1 is the padding
+  std::copy(std::begin(ids), std::end(ids), input.batch.ids.mutable_data<int64_t>());
+  const Trace trace = trace_model(threads_, *model, input);
+  std::vector<double> places;
+  for (int64_t t = 0; t < 6; ++t)
+    places.push_back(trace.value(trace.at("encoder.position_ids"), {0, t}));
+  EXPECT_EQ(places, (std::vector<double>{0, -1, 1, -1, -1, 2}));
+  expect_all_explained(trace);
+}
+
 TEST_F(ExplainTest, every_cell_of_a_marian_of_an_odd_width_is_what_its_terms_give) {
   models::EncoderDecoderModel marian(
       models::design_of(models::MarianConfig{.vocab_size = 11,

@@ -10,11 +10,12 @@ import sys
 import families_check as families
 import torch
 import transformers
+from family_settings import encoder_sizes
 from families_check import AutoConfig, load_file, mask_of, randomize, save_numbers
 
 
 def bert(draw):
-    return dict(families.encoder_sizes(draw), type_vocab_size=draw.choice([1, 2, 3]),
+    return dict(encoder_sizes(draw), type_vocab_size=draw.choice([1, 2, 3]),
                 layer_norm_eps=draw.choice([1e-12, 1e-5]),
                 hidden_act=draw.choice(["gelu", "relu", "gelu_new"]))
 
@@ -125,7 +126,7 @@ def make_folder(folder, family, number):
     stored = copy.deepcopy(model).bfloat16() if as_bfloat16 else model
     stored.save_pretrained(folder, max_shard_size="4KB" if number % 4 == 2 else "5GB")
     if number % 2:
-        families.earlier_dialect(folder)
+        families.earlier_dialect(folder, number)
     save_numbers({**numbers, **gradients}, os.path.join(folder, "expected.safetensors"))
 
 

@@ -150,7 +150,8 @@ const BadValue kBadGemma[] = {
     {"final_logit_softcapping", "30.0", "(final_logit_softcapping): is 30.0: models of type"},
     {"use_bidirectional_attention", "true", "(use_bidirectional_attention): is true"},
     {"query_pre_attn_scalar", "0", "(query_pre_attn_scalar): is 0"},
-    {"rope_parameters", R"({"full_attention":{"rope_theta":7}})", "leave one of them out"},
+    {"rope_parameters", R"({"full_attention":{"rope_theta":7}})",
+     "has another value than the rope_theta beside it"},
 };
 
 LlamaConfig small_llama() {
@@ -253,6 +254,7 @@ TEST_F(BadModel, configurations_of_older_decoders_are_refused) {
   expect_refused({{"rotary_pct", "0.4", "gives 3 columns of a head's 8 to rotate"},
                   {"rotary_pct", "1.5", "(rotary_pct): is more than 1"},
                   {"rope_theta", "7", "and rope_theta, another name of it, is 7"},
+                  {"partial_rotary_factor", "0.5", "another name of it, is 0.5"},
                   {"head_dim", "4", "is 4, only 8 is supported"},
                   {"is_causal", "false", "only true is supported"},
                   {"use_parallel_residual", "1", "true or false is needed"}});
@@ -275,6 +277,7 @@ TEST_F(BadModel, configurations_of_older_decoders_are_refused) {
                                           .max_position_embeddings = 12}));
   expect_refused({{"layer_norm_elementwise_affine", "false", "only true is supported"},
                   {"word_embed_proj_dim", "6", "2 missing: model.decoder.project_in.weight"},
+                  {"layerdrop", "0.1", "models of type opt are computed without it"},
                   {"enable_bias", "false", "unexpected: model.decoder.layers.0.fc1.bias"}});
 }
 
@@ -318,6 +321,7 @@ TEST_F(BadModel, configurations_of_encoders_and_translators_are_refused) {
   expect_refused({{"normalize_before", "true", "only false is supported"},
                   {"decoder_vocab_size", "18", "a table that both sides share has vocab_size 17"},
                   {"add_bias_logits", "true", "only false is supported"},
+                  {"encoder_layerdrop", "0.1", "models of type marian are computed without it"},
                   {"num_attention_heads", "2", "another name of it"},
                   {"is_causal", "false", "only null is supported"}});
   write<EncoderDecoderModel>(design_of(T5Config{

@@ -38,13 +38,14 @@ class FamilyTest : public ModelTest {
     return batch;
   }
 
-  float logits_distance(const Model& model, const nn::StateDict& expected) {
+  float logits_distance(const Model& model, const nn::StateDict& expected, bool training = false) {
     Context context = inference_context();
+    context.training = training;
     const Batch batch = batch_of(expected);
     Tensor logits = model.logits(context, model.forward(context, batch)).data();
     if (batch.lens.defined()) logits = without_padding(logits, batch.lens);
     const Tensor& right = expected.at("logits");
-    return distance(logits, right) / largest(right);
+    return distance(logits, right) / std::max(largest(right), 1e-6F);
   }
 
   // Runs backwards; gradients are left in the parameters.

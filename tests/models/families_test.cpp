@@ -3,6 +3,7 @@
 // variable HEADLIGHT_PYTHON. HEADLIGHT_FAMILIES limits those to some, HEADLIGHT_FAMILIES_TABLE
 // names a file that gets a row of docs/models.md for each.
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "tests/models/families_support.h"
@@ -169,6 +170,19 @@ TEST_P(RandomFamily, twenty_random_models_compute_what_transformers_computes_and
   }
   script("check '" + folder_ / "written" + "'");
   add_row(apart);
+}
+
+// A rate of (nearly) 1 leaves nothing of what it is for, here and there: chance plays no part.
+TEST_P(RandomFamily, drops_in_training_what_transformers_drops) {
+  script("dropouts '" + folder_ / "models" + "' " + GetParam());
+  if (HasFatalFailure()) return;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / "models")) {
+    const std::string folder = entry.path().string();
+    SCOPED_TRACE(entry.path().filename().string());
+    const nn::StateDict expected = read_tensors(folder + "/expected.safetensors");
+    const std::unique_ptr<Model> model = load_model(base::real_files(), folder);
+    EXPECT_LE(logits_distance(*model, expected, true), kFamilyTolerance);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, RandomFamily, testing::ValuesIn(golden_families()),

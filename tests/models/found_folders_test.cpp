@@ -129,6 +129,14 @@ TEST_F(FoundFolder, with_settings_that_change_numbers_is_refused_by_name) {
   }
 }
 
+TEST_F(FoundFolder, with_code_of_its_own_is_told_that_it_is_not_run) {
+  set("auto_map", R"({"AutoModel":"modeling.Other"})");
+  std::vector<std::string> notes;
+  load_model(base::real_files(), folder_.path(), known_architectures(), &notes);
+  ASSERT_EQ(notes.size(), 1);
+  expect_has(notes[0], "names code of its own (auto_map), which is not run");
+}
+
 TEST_F(FoundFolder, with_several_ends_has_them_all) {
   set("eos_token_id", "[3, 5, 99]");
   EXPECT_EQ(load_model(base::real_files(), folder_.path())->special_ids().end, 3);
@@ -157,10 +165,15 @@ TEST_F(FoundFolder, with_settings_for_generating_that_nothing_follows_says_so) {
   for (const char* setting :
        {R"({"suppress_tokens":7})", R"({"bad_words_ids":[[1],[2,3]]})",
         R"({"forced_bos_token_id":0})", R"({"eos_token_id":2,"forced_eos_token_id":3})",
-        R"({"forced_eos_token_id":3})", R"({"no_repeat_ngram_size":3})", R"({"min_length":5})"}) {
+        R"({"forced_eos_token_id":3})", R"({"no_repeat_ngram_size":3})", R"({"min_length":5})",
+        R"({"stop_strings":["a"]})", R"({"guidance_scale":1.5})", R"({"repetition_penalty":1.1})",
+        R"({"encoder_repetition_penalty":1.2})"}) {
     folder_.put("generation_config.json", setting);
     expect_has(check(), "which is not followed here");
   }
+  folder_.put("generation_config.json",
+              R"({"repetition_penalty":1.5,"guidance_scale":1.0,"stop_strings":[]})");
+  EXPECT_EQ(read_generation_settings(base::real_files(), folder_.path()).repetition_penalty, 1.5F);
   // Without that file config.json counts.
   remove("generation_config.json");
   set("no_repeat_ngram_size", "3");

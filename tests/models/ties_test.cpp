@@ -32,7 +32,7 @@ class Ties : public ModelTest {
   Tensor logits(const Model& model) {
     Context context = inference_context();
     Batch batch{.ids = random_ids({2, 5}, model.vocab_size(), 1)};
-    if (model.type() == "headlight-seq2seq") {
+    if (model.capabilities().translates) {
       batch.source_ids = random_ids({2, 7}, model.source_vocab_size(), 2);
     }
     return model.logits(context, model.forward(context, batch)).data();
@@ -75,6 +75,45 @@ TEST_F(Ties, an_output_layer_of_a_gpt_with_other_numbers_is_used_as_it_is_stored
     }
   }
   expect_saved(*load());
+}
+
+TEST_F(Ties, a_table_of_both_sides_may_stand_under_a_name_of_either) {
+  for (const char* family : {"t5", "marian"}) {
+    SCOPED_TRACE(family);
+    const auto model = load_model(base::real_files(), golden_folder(family));
+    const nn::StateDict whole = model->state();
+    const std::string prefix = family == std::string("t5") ? "" : "model.";
+    const std::string sides[] = {prefix + "encoder.embed_tokens.weight",
+                                 prefix + "decoder.embed_tokens.weight"};
+    nn::StateDict state = whole;
+    state.erase(prefix + "shared.weight");
+    write(state, model->config());
+    expect_has(error(), "1 missing: " + prefix + "shared.weight");
+    for (const bool first : {true, false}) {
+      for (const bool second : {true, false}) {
+        if (!first && !second) continue;
+        nn::StateDict named = state;
+        if (first) named[sides[0]] = whole.at(prefix + "shared.weight");
+        if (second) named[sides[1]] = whole.at(prefix + "shared.weight");
+        write(named, model->config());
+        EXPECT_TRUE(same_bits(logits(*load()), logits(*model)));
+      }
+    }
+    state[sides[0]] = whole.at(prefix + "shared.weight");
+    state[sides[1]] = other_numbers(state[sides[0]].shape(), 5);
+    write(state, model->config());
+    expect_has(error(), sides[1] + " has other numbers than " + prefix + "shared.weight");
+  }
+}
+
+TEST_F(Ties, a_bias_of_masked_words_may_stand_under_its_other_name_alone) {
+  const auto model = load_model(base::real_files(), golden_folder("albert"));
+  nn::StateDict state = model->state();
+  const Tensor bias = state.at("predictions.bias");
+  state.erase("predictions.bias");
+  state["predictions.decoder.bias"] = bias;
+  write(state, model->config());
+  EXPECT_TRUE(same_bits(logits(*load()), logits(*model)));
 }
 
 TEST_F(Ties, copies_of_the_same_numbers_are_one_tensor_in_any_type) {

@@ -372,6 +372,15 @@ recipes::LoadedModel load_packed_model(const Session& session) {
   return read_operand(session, "model", true);
 }
 
+void follow_generation_settings(const Session& session, const recipes::LoadedModel& loaded,
+                                infer::SamplingOptions& sampling) {
+  const models::GenerationSettings settings =
+      models::read_generation_settings(session.files, loaded.folder);
+  if (!session.arguments.has("repetition-penalty")) {
+    sampling.repetition_penalty = settings.repetition_penalty;
+  }
+}
+
 ranks::Group* group_of(const Session& session) {
   return session.ranks == nullptr ? nullptr : &session.ranks->group();
 }

@@ -95,6 +95,10 @@ recipes::LoadedModel load_model(const Session& session, std::string_view operand
 // The same for a command that runs it and does nothing else with it: it opens faster.
 recipes::LoadedModel load_packed_model(const Session& session);
 
+// The model's own way of writing, where the command line says nothing else.
+void follow_generation_settings(const Session& session, const recipes::LoadedModel& loaded,
+                                infer::SamplingOptions& sampling);
+
 // The ranks that share the work; null: this process is alone.
 ranks::Group* group_of(const Session& session);
 // Of commands that run on several ranks.

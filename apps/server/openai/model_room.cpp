@@ -11,15 +11,6 @@ recipes::SentenceSettings sentence_settings_of(Service& service, const ServedMod
   return recipes::sentence_settings(service.files, served.loaded);
 }
 
-std::exception_ptr writing_problem_of(Service& service, const ServedModel& served) {
-  try {
-    models::check_generation_settings(service.files, served.loaded.folder);
-  } catch (const base::Error&) {
-    return std::current_exception();
-  }
-  return nullptr;
-}
-
 [[noreturn]] void refuse_model(const ModelRoom& room, const std::string& why) {
   refuse_value("model", room.id() + " is a " + std::string(room.model().type()) + ", " + why,
                "unsupported_model");
@@ -54,8 +45,18 @@ ModelRoom::ModelRoom(std::shared_ptr<const ServedModel> served, Service& service
     : served_(std::move(served)),
       sources_(service.files, served_->loaded.folder),
       sentences_(sentence_settings_of(service, *served_)),
-      writing_problem_(writing_problem_of(service, *served_)),
-      thread_(served_->model(), service.threads, service.metrics, served_->id) {}
+      thread_(served_->model(), service.threads, service.metrics, served_->id) {
+  try {
+    const std::string& folder = served_->loaded.folder;
+    if (translates()) {
+      models::check_generation_settings(service.files, folder);
+    } else {
+      writing_ = models::read_generation_settings(service.files, folder);
+    }
+  } catch (const base::Error&) {
+    writing_problem_ = std::current_exception();
+  }
+}
 
 TokenTexts ModelRoom::texts() const {
   return TokenTexts(served_->tokenizer ? &*served_->tokenizer : nullptr);

@@ -30,6 +30,7 @@ class ModelRoom {
 
   // Throws HttpError 400 unless the model writes, one way or the other.
   void check_writes() const;
+  const models::GenerationSettings& writing() const { return writing_; }
   // Throws HttpError 400 unless the model gives sentence vectors of that width.
   void check_embeds(const std::optional<int64_t>& dimensions) const;
 
@@ -47,7 +48,8 @@ class ModelRoom {
   std::shared_ptr<const ServedModel> served_;
   recipes::TaskSources sources_;
   recipes::SentenceSettings sentences_;
-  std::exception_ptr writing_problem_;  // settings beside the model that are not followed
+  models::GenerationSettings writing_;  // settings beside the model, ...
+  std::exception_ptr writing_problem_;  // ... and those of them that are not followed
   GeneratingThread thread_;
 };
 

@@ -55,7 +55,8 @@ infer::GenerationRequest generation_of(const ModelRoom& room, const GenerationFi
                                        uint64_t seed) {
   constexpr int64_t kBeyondSource = 50;  // as `headlight translate` writes at most
   infer::GenerationRequest request;
-  request.sampling = {.temperature = static_cast<float>(fields.temperature),
+  request.sampling = {.repetition_penalty = room.writing().repetition_penalty,
+                      .temperature = static_cast<float>(fields.temperature),
                       .top_p = static_cast<float>(fields.top_p),
                       .seed = seed};
   request.ending.max_new_tokens = fields.max_tokens.value_or(infer::kNoLimit);

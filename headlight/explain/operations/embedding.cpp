@@ -33,14 +33,23 @@ std::string sinusoid_formula(const RecordedStep& step) {
   return formula;
 }
 
+bool are_consecutive(const Tensor& positions) {
+  const int64_t* numbers = positions.data<int64_t>();
+  for (int64_t i = 1; i < positions.elements(); ++i) {
+    if (i % positions.size(-1) != 0 && numbers[i] != numbers[i - 1] + 1) return false;
+  }
+  return true;
+}
+
 // The same positions for every sequence: with the batch axis that the rest has.
 void put_positions(TraceBuilder& builder, const RecordedStep& step, const std::string& name) {
   const int64_t value = step.output("output");
   Tensor rows = builder.tensor(value);
   if (rows.rank() == 2) rows = rows.reshaped({1, rows.size(0), rows.size(1)});
   const Tensor& positions = step.input("positions")->value.data();
+  const bool consecutive = are_consecutive(positions);
   const auto start = static_cast<int64_t>(step.number("start")) +
-                     (positions.elements() > 0 ? positions.data<int64_t>()[0] : 0);
+                     (consecutive && positions.elements() > 0 ? positions.data<int64_t>()[0] : 0);
   TracedTensor tensor{.name = name,
                       .operation = "table",
                       .attributes = {{"start", start}},
@@ -55,6 +64,9 @@ void put_positions(TraceBuilder& builder, const RecordedStep& step, const std::s
     tensor.set_attribute("index", "pair");
   } else {
     tensor.operands = {{"table", builder.name_of(*step.input("table"), name)}};
+    if (!consecutive) {
+      tensor.operands.push_back({"ids", builder.name_of(*step.input("positions"), name)});
+    }
   }
   builder.put(std::move(tensor), rows, value);
 }
