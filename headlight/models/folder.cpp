@@ -116,11 +116,22 @@ nn::StoredState named_state(const Architecture& architecture, const io::StoredTe
   return modern;
 }
 
+// Where a parameter's numbers are: under its own name, or under that of a copy that stands in.
+const io::StoredTensors::Entry* original_of(const Model& model, const io::StoredTensors& tensors,
+                                            const std::string& name) {
+  const io::StoredTensors::Entry* original = tensors.find(name);
+  for (const Model::TiedCopy& copy : model.tied_copies()) {
+    if (original != nullptr) break;
+    if (copy.stands_in && copy.original == name) original = tensors.find(copy.name);
+  }
+  return original;
+}
+
 // The first copy whose numbers are not those of the tensor it is tied to; or nothing.
 std::optional<Model::TiedCopy> first_untied(const Model& model, const io::StoredTensors& tensors) {
   for (const Model::TiedCopy& copy : model.tied_copies()) {
     const io::StoredTensors::Entry* stored = tensors.find(copy.name);
-    const io::StoredTensors::Entry* original = tensors.find(copy.original);
+    const io::StoredTensors::Entry* original = original_of(model, tensors, copy.original);
     if (stored == nullptr || original == nullptr) continue;
     if (!tensors.same_numbers(*stored, *original)) return copy;
   }
@@ -236,9 +247,8 @@ std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& pl
   let_copies_stand_in(*model, state);
   model->check_state(state, where);
   model = untied_model(files, path, plan, std::move(model), tensors, notes, packed);
-  for (const Model::TiedCopy& copy : model->tied_copies()) {
-    if (tensors.find(copy.original) != nullptr) state.erase(copy.name);  // they have been compared
-  }
+  // They have been compared.
+  for (const Model::TiedCopy& copy : model->tied_copies()) state.erase(copy.name);
   base::ThreadPool threads;
   const nn::LoadOptions options{.threads = &threads, .packed = packed};
   check_running_memory(files, path, nn::loaded_bytes(model->parameters(), state, options), plan);
