@@ -34,13 +34,6 @@ void check(const OptimizerOptions& options) {
   size("grad_clip", options.grad_clip);
 }
 
-// The numbers of [first, first + count) that a part has, from `first` on.
-Part part_within(const Part& part, int64_t first, int64_t count) {
-  const int64_t begin = std::clamp<int64_t>(part.first - first, 0, count);
-  const int64_t end = std::clamp<int64_t>(part.end - first, begin, count);
-  return {begin, end};
-}
-
 int64_t blocks_of(const Part& within) {
   return (within.end - within.first + kernels::kUpdateBlock - 1) / kernels::kUpdateBlock;
 }
@@ -50,6 +43,12 @@ int64_t blocks_of(const Part& within) {
 double clipping_factor(double norm, double limit) {
   constexpr double kMargin = 1e-6;
   return limit > 0 ? std::min(1.0, limit / (norm + kMargin)) : 1.0;
+}
+
+Part part_within(const Part& part, int64_t first, int64_t count) {
+  const int64_t begin = std::clamp<int64_t>(part.first - first, 0, count);
+  const int64_t end = std::clamp<int64_t>(part.end - first, begin, count);
+  return {begin, end};
 }
 
 bool is_matrix(const nn::Parameter& parameter) { return parameter.shape().rank() >= 2; }
@@ -77,7 +76,7 @@ Optimizer::Optimizer(const nn::Parameters& parameters, const OptimizerOptions& o
               .within = within};
     slot.step =
         std::make_shared<nn::Parameter>("step." + parameter->name(), Tensor::zeros(DType::f32, {}));
-    kept_.push_back({slot.step->name(), {}, -1, {0, 1}, slot.step});
+    kept_.push_back({slot.step->name(), {}, std::nullopt, {0, 1}, slot.step});
     slot.first_moment = keep(sgd ? "momentum_buffer" : "exp_avg", *parameter, first, within);
     if (!sgd) slot.second_moment = keep("exp_avg_sq", *parameter, first, within);
     slots_.push_back(std::move(slot));
@@ -184,6 +183,12 @@ void Optimizer::load_state(const nn::StoredState& state) {
     }
     kept.numbers->assign(numbers);
   }
+}
+
+int64_t Optimizer::all_numbers() const noexcept {
+  int64_t count = 0;
+  for (const Kept& kept : kept_) count += kept.shape.elements();
+  return count;
 }
 
 int64_t Optimizer::kept_numbers() const noexcept {

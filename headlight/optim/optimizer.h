@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include "headlight/nn/nn.h"
 
@@ -37,6 +38,8 @@ struct Part {
   int64_t first = 0;
   int64_t end = std::numeric_limits<int64_t>::max();
 };
+// The numbers of [first, first + count) that a part has, from `first` on.
+Part part_within(const Part& part, int64_t first, int64_t count);
 // Where parts may begin and end: so the blocks whose squares are summed are whole.
 std::vector<int64_t> part_ends(const nn::Parameters& parameters);
 
@@ -76,13 +79,16 @@ class Optimizer {
   // part it may be less than the tensor, or nothing.
   struct Kept {
     std::string name;
-    tensor::Shape shape;   // of the whole tensor
-    int64_t first = 0;     // its first number among all numbers; -1: every part keeps all of it
+    tensor::Shape shape;  // of the whole tensor
+    // Its first number among all numbers; nothing: every part keeps all of it.
+    std::optional<int64_t> first = {};
     Part within = {0, 0};  // what is kept of it, from its own beginning
     nn::ParameterHandle numbers;
   };
   const std::vector<Kept>& kept() const noexcept { return kept_; }
   int64_t kept_numbers() const noexcept;
+  // What an optimizer of all numbers keeps.
+  int64_t all_numbers() const noexcept;
 
  private:
   struct Slot {

@@ -1,12 +1,11 @@
 // Contradictions between the keys of a run.
 #include "headlight/recipes/train_check.h"
 
-#include <bit>
-
 #include "headlight/base/base.h"
 #include "headlight/io/io.h"
 #include "headlight/recipes/task_models.h"
 #include "headlight/recipes/train_keys.h"
+#include "headlight/train/train.h"
 
 namespace headlight::recipes {
 namespace {
@@ -110,7 +109,7 @@ class SettingsCheck {
                   std::to_string(s_.n_head) + " heads cannot share so many evenly; n_kv_head " +
                       base::nearest_divisors(s_.n_head, s_.n_kv_head) + " would do");
     }
-    if (!std::has_single_bit(static_cast<uint64_t>(s_.shards)))
+    if (!train::is_shard_count(s_.shards))
       refuse("shards", "is " + std::to_string(s_.shards) + ", it must be a power of two");
     if (s_.learning_rate == 0) refuse("learning-rate", "must be more than 0");
     if (s_.min_lr > s_.learning_rate && s_.schedule == "cosine")

@@ -2,6 +2,7 @@
 #include "headlight/train/shards.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "headlight/train/task.h"
 
@@ -15,6 +16,25 @@ Tensor rows_of(const Tensor& whole, const Slice& slice) {
 }
 
 }  // namespace
+
+int64_t default_shards(int ranks) {
+  constexpr int64_t kUsual = 8;
+  return std::max<int64_t>(kUsual, ranks);
+}
+
+bool is_shard_count(int64_t shards) { return std::has_single_bit(static_cast<uint64_t>(shards)); }
+
+std::string why_too_few_shards(int ranks) {
+  return "there are " + std::to_string(ranks) + " ranks, and each needs a shard of a step";
+}
+
+ranks::AddTo adding_numbers(const kernels::Execution& execution) {
+  return [execution](std::span<float> mine, std::span<const float> theirs) {
+    const auto count = static_cast<int64_t>(mine.size());
+    const tensor::MatrixView sum{mine.data(), 1, count, count, 1};
+    kernels::add(execution, 1, sum, {theirs.data(), 1, count, count, 1}, sum);
+  };
+}
 
 ShardedStep::ShardedStep(Batches batches, size_t count, int64_t shards)
     : fetch_(std::move(batches)), count_(count), slices_(static_cast<size_t>(shards)) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "headlight/models/models.h"
@@ -12,6 +13,11 @@
 namespace headlight::train {
 
 constexpr int64_t kMaxShards = 1 << 16;
+// Where nobody says how many: enough for small clusters, so that a run is the same on each.
+int64_t default_shards(int ranks);
+bool is_shard_count(int64_t shards);
+// Said of fewer shards than ranks: "there are 4 ranks, and each needs a shard of a step".
+std::string why_too_few_shards(int ranks);
 
 // Rows [first, first + count) of one of the step's batches.
 struct Slice {
@@ -56,6 +62,9 @@ class ShardedStep {
   std::vector<int64_t> targets_;  // of each batch
   std::vector<std::vector<Slice>> slices_;
 };
+
+// How ranks add the gradients of others to theirs.
+ranks::AddTo adding_numbers(const kernels::Execution& execution);
 
 // The gradients of one or more shards: a tensor per parameter, not defined where none has arrived.
 using GradientSet = std::vector<tensor::Tensor>;

@@ -11,18 +11,10 @@ using optim::Optimizer;
 using tensor::DType;
 using tensor::Tensor;
 
-// What a rank owns of a tensor, from the tensor's beginning.
-ranks::Range owned(const ranks::Shares& shares, int rank, const Optimizer::Kept& kept) {
-  const ranks::Range share = shares.of(rank);
-  const int64_t count = kept.shape.elements();
-  const int64_t first = std::clamp<int64_t>(share.first - kept.first, 0, count);
-  return {first, std::clamp<int64_t>(share.end - kept.first, first, count)};
-}
-
 Tensor gathered(Trainer& trainer, const Optimizer::Kept& kept) {
   ranks::Group& group = trainer.group();
   Tensor mine = kept.numbers->value().data();
-  if (group.is_alone() || kept.first < 0) return mine;
+  if (group.is_alone() || !kept.first) return mine;
   Tensor whole;
   if (group.is_first()) {
     whole = Tensor::uninitialized(DType::f32, kept.shape);
@@ -30,10 +22,12 @@ Tensor gathered(Trainer& trainer, const Optimizer::Kept& kept) {
                 whole.mutable_data<float>() + kept.within.first);
   }
   for (int other = 1; other < group.count(); ++other) {
-    const ranks::Range range = owned(trainer.shares(), other, kept);
+    const ranks::Range share = trainer.shares().of(other);
+    const optim::Part part =
+        optim::part_within({share.first, share.end}, *kept.first, kept.shape.elements());
     float* numbers =
-        group.is_first() ? whole.mutable_data<float>() + range.first : mine.mutable_data<float>();
-    group.pass(other, 0, {numbers, static_cast<size_t>(range.size())});
+        group.is_first() ? whole.mutable_data<float>() + part.first : mine.mutable_data<float>();
+    group.pass(other, 0, {numbers, static_cast<size_t>(part.end - part.first)});
   }
   return whole;
 }

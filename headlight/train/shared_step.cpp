@@ -39,12 +39,7 @@ void Trainer::share_gradients(const ShardedStep& step) {
   }
   const int64_t each = options_.shards / group_.count();
   ranks::reduce_scatter(
-      group_, shares_, gradients,
-      [&](std::span<float> mine, std::span<const float> theirs) {
-        const auto count = static_cast<int64_t>(mine.size());
-        const tensor::MatrixView sum{mine.data(), 1, count, count, 1};
-        kernels::add({threads_, arena_}, 1, sum, {theirs.data(), 1, count, count, 1}, sum);
-      },
+      group_, shares_, gradients, adding_numbers({threads_, arena_}),
       [&](int first, int count) { return step.is_empty(first * each, count * each); });
 }
 

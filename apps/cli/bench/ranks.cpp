@@ -73,11 +73,7 @@ Exchange measure_exchange(const kernels::Execution& execution, ranks::Group& gro
   values.add(numbers);
   const double sent = static_cast<double>(sizeof(float)) *
                       static_cast<double>(effort.floats - shares.of(group.rank()).size());
-  const auto add = [&](std::span<float> mine, std::span<const float> theirs) {
-    const auto count = static_cast<int64_t>(mine.size());
-    const tensor::MatrixView sum{mine.data(), 1, count, count, 1};
-    kernels::add(execution, 1, sum, {theirs.data(), 1, count, count, 1}, sum);
-  };
+  const ranks::AddTo add = train::adding_numbers(execution);
   const double sums = median_seconds(group, effort, [&] {
     ranks::reduce_scatter(group, shares, values, add, [](int, int) { return false; });
   });
@@ -147,16 +143,14 @@ std::vector<TrainingSize> chosen_sizes(const Arguments& arguments) {
 }
 
 int64_t chosen_shards(const Session& session) {
-  const int64_t ranks = session.ranks->group().count();
+  const int ranks = session.ranks->group().count();
   const int64_t shards = session.arguments.integer("shards", {1, train::kMaxShards})
-                             .value_or(std::max<int64_t>(8, ranks));
+                             .value_or(train::default_shards(ranks));
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorKind::usage, session.arguments.source("shards"), std::to_string(shards), why);
   };
-  if (!std::has_single_bit(static_cast<uint64_t>(shards))) refuse("it must be a power of two");
-  if (shards < ranks) {
-    refuse("there are " + std::to_string(ranks) + " ranks, and each needs a shard of a step");
-  }
+  if (!train::is_shard_count(shards)) refuse("it must be a power of two");
+  if (shards < ranks) refuse(train::why_too_few_shards(ranks));
   return shards;
 }
 
