@@ -28,6 +28,8 @@ class Group {
   bool is_alone() const noexcept { return count() == 1; }
   bool is_first() const noexcept { return rank() == 0; }
   std::string name_of(int rank) const;
+  // How many are on this one's machine.
+  int ranks_here() const { return messenger_ == nullptr ? 1 : messenger_->ranks_here(); }
 
   // Everybody's numbers in the order of ranks; all give equally many.
   std::vector<double> gather(std::span<const double> mine);

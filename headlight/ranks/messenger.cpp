@@ -11,6 +11,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kIdle = 1ms;
+// While exchanges are under way: first no time is lost, then the cores are for those who compute.
+constexpr auto kWatchful = 1ms;
+constexpr auto kShortestPause = 50us;
+constexpr int kShareOfPauses = 20;  // of the time that was waited already
 // Who was stopped first listens: to send to one who has gone would close the connection with all
 // that waits in it.
 constexpr auto kPause = 1s;
@@ -19,6 +23,8 @@ constexpr auto kTimeToListen = 200ms;
 // end a second after one has gone.
 constexpr auto kTurnToTell = 2s;
 constexpr int kMostTurns = 5;
+// Who is told to end may still come together with the others, who are told too, and end with them.
+constexpr auto kTimeToEndTogether = 1s;
 
 }  // namespace
 
@@ -46,18 +52,25 @@ void Messenger::wait_until_open(std::unique_lock<std::mutex>& lock) {
   const Clock::time_point begin = Clock::now();
   const auto is_over = [this] { return is_open_ || open_error_; };
   std::optional<Fault> fault;
-  while (!fault && !done_.wait_for(lock, kLook, is_over)) fault = fault_of_opening(begin);
+  std::optional<Clock::time_point> told;
+  while (!fault && !done_.wait_for(lock, kLook, is_over)) fault = fault_of_opening(begin, told);
   if (fault && options_.on_fault) options_.on_fault(*fault, *link_);
   done_.wait(lock, is_over);
 }
 
-// Who lives cannot be known yet. Who is told to end while it waits for its turn says nothing: a
-// lower rank has told it.
-std::optional<Fault> Messenger::fault_of_opening(Clock::time_point begin) const {
-  const auto late = Clock::now() - begin - options_.timeout;
-  if (late.count() < 0) return std::nullopt;
+// Who lives cannot be known yet. Who is told to end (since `told`) while it waits for its turn says
+// nothing: a lower rank has told it.
+std::optional<Fault> Messenger::fault_of_opening(Clock::time_point begin,
+                                                 std::optional<Clock::time_point>& told) const {
+  const Clock::time_point now = Clock::now();
+  const auto late = now - begin - options_.timeout;
   const auto wish = options_.end_wish ? options_.end_wish() : std::nullopt;
-  if (wish && wish->ends) return Fault{.exit_code = wish->exit_code, .have_all_answered = true};
+  if (wish && wish->ends) {
+    if (!told) told = now;
+    if (late.count() >= 0 || now - *told >= kTimeToEndTogether)
+      return Fault{.exit_code = wish->exit_code, .have_all_answered = true};
+  }
+  if (late.count() < 0) return std::nullopt;
   if (late < kTurnToTell * std::min(options_.launched_rank, kMostTurns)) return std::nullopt;
   const auto seconds = std::to_string(static_cast<int64_t>(timeout_));
   return Fault{.text = "ranks: they have not come together for " + seconds + " s",
@@ -98,14 +111,19 @@ void Messenger::fail(const std::string& text, int exit_code) {
   done_.wait(lock, [this] { return end_ != End::none; });
 }
 
-void Messenger::leave(bool closes) {
+bool Messenger::leave(bool closes) {
   std::unique_lock lock(mutex_);
-  if (end_ != End::none) return;
+  if (end_ != End::none) return true;
   closes_ = closes;
   wants_to_leave_ = true;
   work_.notify_one();
-  done_.wait(lock, [this] { return end_ != End::none; });
+  const auto has_ended = [this] { return end_ != End::none; };
+  // As long as somebody has not come, it is noticed when that one has gone. Then nobody is watched.
+  done_.wait(lock, [&] { return has_ended() || have_all_left_; });
+  const std::chrono::duration<double> timeout(timeout_);
+  if (!done_.wait_for(lock, timeout, has_ended)) return false;
   if (end_ == End::fault) refuse();
+  return true;
 }
 
 void Messenger::set_advice(const std::string& advice) {
@@ -123,6 +141,11 @@ std::string Messenger::name_of(int rank) const {
 void Messenger::set_hosts(std::vector<std::string> hosts) {
   const std::lock_guard lock(mutex_);
   hosts_ = std::move(hosts);
+}
+
+int Messenger::ranks_here() const {
+  const std::lock_guard lock(mutex_);
+  return std::max(1, static_cast<int>(std::ranges::count(hosts_, host_)));
 }
 
 void Messenger::set_processes(std::vector<std::string> processes) {
@@ -147,7 +170,7 @@ void Messenger::run() {
     done_.notify_all();
     return;
   }
-  last_sign_ = last_turn_ = listens_until_ = Clock::now();
+  last_sign_ = last_turn_ = last_progress_ = listens_until_ = Clock::now();
   last_heard_.assign(static_cast<size_t>(count_), last_sign_);
   has_left_.assign(static_cast<size_t>(count_), false);
   {
@@ -170,10 +193,7 @@ void Messenger::run() {
 
 // False: it is over.
 bool Messenger::turn() {
-  if (!has_work()) {
-    std::unique_lock lock(mutex_);
-    work_.wait_for(lock, kIdle);
-  }
+  wait_for_work();
   finish_exchanges();
   while (const auto notice = link_->next_notice()) take_notice(*notice);
   const Clock::time_point now = Clock::now();
@@ -196,13 +216,20 @@ bool Messenger::has_paused(Clock::time_point now) {
   return now < listens_until_;
 }
 
-bool Messenger::has_work() {
+void Messenger::wait_for_work() {
+  std::unique_lock lock(mutex_);
+  if (!orders_.empty()) return;
+  Clock::duration pause = kIdle;
   if (!under_way_.empty()) {
-    std::this_thread::yield();
-    return true;
+    const Clock::duration waited = Clock::now() - last_progress_;
+    if (waited < kWatchful) {
+      lock.unlock();
+      std::this_thread::yield();
+      return;
+    }
+    pause = std::clamp<Clock::duration>(waited / kShareOfPauses, kShortestPause, kIdle);
   }
-  const std::lock_guard lock(mutex_);
-  return !orders_.empty();
+  work_.wait_for(lock, pause);
 }
 
 void Messenger::take_orders() {
@@ -213,6 +240,7 @@ void Messenger::take_orders() {
     orders.swap(orders_);
     failure.swap(own_failure_);
   }
+  if (!orders.empty()) last_progress_ = Clock::now();
   for (const Handle& exchange : orders) {
     if (!exchange->in.empty()) exchange->receiving = link_->receive(exchange->peer, exchange->in);
     if (!exchange->out.empty()) exchange->sending = link_->send(exchange->peer, exchange->out);
@@ -233,6 +261,7 @@ void Messenger::finish_exchanges() {
   const auto done = std::stable_partition(under_way_.begin(), under_way_.end(),
                                           [&](const Handle& one) { return !is_over(one); });
   if (done == under_way_.end()) return;
+  last_progress_ = Clock::now();
   const std::lock_guard lock(mutex_);
   for (auto each = done; each != under_way_.end(); ++each) (*each)->is_done = true;
   under_way_.erase(done, under_way_.end());

@@ -39,6 +39,9 @@ struct MessengerOptions {
   std::function<void(const Fault&, Link&)> on_fault = {};
   // Whether this process was told to end.
   std::function<std::optional<EndWish>()> end_wish = {};
+  // Called in the messenger's thread where this is the lowest living rank, told to end, and another
+  // does not answer: it may have gone, or its link is slow. The run goes on to where it is saved.
+  std::function<void(const std::string& text)> on_silence = {};
   // Without a sign of life for so long, a rank counts as gone; and so long all have to come
   // together.
   std::chrono::duration<double> timeout{60};
@@ -72,8 +75,10 @@ class Messenger {
   // on_fault returns.
   void fail(const std::string& text, int exit_code);
   // Waits until all ranks have come here, then closes the link, unless the launcher is ending the
-  // ranks already: it would not answer.
-  void leave(bool closes = true);
+  // ranks already: it would not answer. False: all have come, and the link has not closed within
+  // the timeout. It may never do so, and with it the messenger's thread: the process has to end at
+  // once.
+  [[nodiscard]] bool leave(bool closes = true);
 
   void set_timeout(std::chrono::duration<double> timeout) { timeout_ = timeout.count(); }
   // What to do when a rank has gone, for people.
@@ -81,6 +86,8 @@ class Messenger {
   // For people: "rank 2", with its machine where that is known.
   std::string name_of(int rank) const;
   void set_hosts(std::vector<std::string> hosts);
+  // Of these, how many are this rank's machine: 1 at least.
+  int ranks_here() const;
   // What own_process() gives on each rank: of those on this machine it is then known when they go.
   void set_processes(std::vector<std::string> processes);
 
@@ -95,11 +102,12 @@ class Messenger {
   };
 
   void wait_until_open(std::unique_lock<std::mutex>& lock);
-  std::optional<Fault> fault_of_opening(Clock::time_point begin) const;
+  std::optional<Fault> fault_of_opening(Clock::time_point begin,
+                                        std::optional<Clock::time_point>& told) const;
   void run();
   bool turn();
   bool has_paused(Clock::time_point now);
-  bool has_work();
+  void wait_for_work();
   void take_orders();
   void finish_exchanges();
   void take_notice(const Notice& notice);
@@ -110,9 +118,13 @@ class Messenger {
   static PendingFault fault_in(const std::string& words);
   bool is_missed(int other) const;
   bool has_answered(int other) const;
+  bool is_alive(int other, Clock::time_point now) const;
+  bool is_lowest_alive(Clock::time_point now) const;
   ProcessState process_of(int other, Clock::time_point now) const;
   double silence_of(int other, Clock::time_point now) const;
   void begin_fault(PendingFault fault);
+  void tell_of_silence(int rank, Clock::time_point now) const;
+  std::string with_advice(std::string text) const;
   void end_by_loss(int rank, Clock::time_point now);
   void end_by_fault();
   bool leave_if_all_do();
@@ -136,6 +148,7 @@ class Messenger {
   std::string advice_;
   bool wants_to_leave_ = false;
   bool closes_ = true;
+  bool have_all_left_ = false;
   bool is_open_ = false;
   std::exception_ptr open_error_;
   End end_ = End::none;
@@ -150,6 +163,7 @@ class Messenger {
   std::vector<int> questioners_;  // who asks whether this rank lives
   Clock::time_point last_sign_;
   Clock::time_point last_turn_;
+  Clock::time_point last_progress_;  // of exchanges
   Clock::time_point listens_until_;
   std::optional<Clock::time_point> asked_;  // who has not been heard since then may be gone
   int looks_for_last_words_ = 0;            // since one was seen to have gone without an answer

@@ -111,11 +111,7 @@ void Messenger::end_by_loss(int rank, Clock::time_point now) {
   text += silence < timeout_ ? "has gone"
                              : "has given no sign of life for " +
                                    std::to_string(static_cast<int64_t>(silence)) + " s";
-  {
-    const std::lock_guard lock(mutex_);
-    if (!advice_.empty()) text += "; " + advice_;
-  }
-  begin_fault({.text = text, .lost = rank, .is_news = true});
+  begin_fault({.text = with_advice(std::move(text)), .lost = rank, .is_news = true});
   asked_ = asked;
   end_by_fault();
 }
@@ -127,6 +123,23 @@ void Messenger::ask_who_is_there(Clock::time_point now) {
 
 bool Messenger::has_answered(int other) const {
   return last_heard_[static_cast<size_t>(other)] >= *asked_;
+}
+
+// Who has answered, or is on this machine and there.
+bool Messenger::is_alive(int other, Clock::time_point now) const {
+  return has_answered(other) || process_of(other, now) == ProcessState::running;
+}
+
+bool Messenger::is_lowest_alive(Clock::time_point now) const {
+  for (int other = 0; other < rank_; ++other) {
+    if (is_alive(other, now)) return false;
+  }
+  return true;
+}
+
+std::string Messenger::with_advice(std::string text) const {
+  const std::lock_guard lock(mutex_);
+  return advice_.empty() ? text : text + "; " + advice_;
 }
 
 // Of one that has given no sign of life for too long it says nothing that the process is there: the
@@ -144,34 +157,45 @@ ProcessState Messenger::process_of(int other, Clock::time_point now) const {
 }
 
 // When all have answered, or had the time to, or one on this machine has gone for certain. A
-// process that is there and slow to answer is not lost.
+// process that is there and slow to answer is not lost. Nor is one that may be: who saves before it
+// ends goes on to where it can, as long as the other has not been silent for too long.
 void Messenger::consider_answers(Clock::time_point now) {
   if (!asked_) return;
+  const auto wish = options_.end_wish ? options_.end_wish() : std::nullopt;
+  const bool ends_anyway = wish && wish->ends;
   bool have_answered = true;
-  int silent = -1, gone = -1;
+  int lost = -1, gone = -1, silent = -1;
   for (int other = count_ - 1; other >= 0; --other) {
     if (!is_missed(other) || has_answered(other)) continue;
     have_answered = false;
     const ProcessState state = process_of(other, now);
-    if (state != ProcessState::running) silent = other;
+    if (state == ProcessState::running) continue;
     if (state == ProcessState::gone) gone = other;
+    if (ends_anyway || silence_of(other, now) >= timeout_) lost = other;
+    if (state == ProcessState::unknown) silent = other;
   }
   looks_for_last_words_ = gone >= 0 ? looks_for_last_words_ + 1 : 0;
   if (gone >= 0 && looks_for_last_words_ < kLooksForLastWords) return;
   const bool is_over = have_answered || gone >= 0 || now - *asked_ >= kTimeToAnswer;
   if (!is_over) return;
-  if (gone >= 0) silent = gone;
+  if (gone >= 0) lost = gone;
   if (fault_) {
     end_by_fault();
     return;
   }
-  if (silent >= 0) {
-    end_by_loss(silent, now);
+  if (lost >= 0) {
+    end_by_loss(lost, now);
     return;
   }
+  if (silent >= 0 && wish) tell_of_silence(silent, now);
   asked_.reset();
-  const auto wish = options_.end_wish ? options_.end_wish() : std::nullopt;
-  if (wish && wish->ends) begin_fault({.exit_code = wish->exit_code, .is_news = true});
+  if (ends_anyway) begin_fault({.exit_code = wish->exit_code, .is_news = true});
+}
+
+// At once: where the other has gone, a launcher kills this process before that is certain.
+void Messenger::tell_of_silence(int rank, Clock::time_point now) const {
+  if (!options_.on_silence || !is_lowest_alive(now)) return;
+  options_.on_silence(with_advice("ranks (" + name_of(rank) + "): does not answer"));
 }
 
 void Messenger::begin_fault(PendingFault fault) {
@@ -189,14 +213,10 @@ void Messenger::end_by_fault() {
   Fault fault{.text = fault_->text,
               .exit_code = fault_->exit_code,
               // Others have told it of a rank that was stopped, and comes back.
-              .is_told_here = fault_->lost != rank_,
+              .is_told_here = fault_->lost != rank_ && is_lowest_alive(Clock::now()),
               .have_all_answered = true};
   for (int other = 0; other < count_; ++other) {
-    if (other == rank_) continue;
-    const bool is_alive =
-        has_answered(other) || process_of(other, Clock::now()) == ProcessState::running;
-    if (!has_answered(other)) fault.have_all_answered = false;
-    if (is_alive && other < rank_) fault.is_told_here = false;
+    if (other != rank_ && !has_answered(other)) fault.have_all_answered = false;
   }
   if (options_.on_fault) options_.on_fault(fault, *link_);
   end(End::fault, fault.text);
@@ -212,6 +232,11 @@ bool Messenger::leave_if_all_do() {
   has_said_goodbye_ = true;
   for (int other = 0; other < count_; ++other) {
     if (other != rank_ && !has_left_[static_cast<size_t>(other)]) return false;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    have_all_left_ = true;
+    done_.notify_all();
   }
   if (!link_->are_notices_sent()) return false;
   if (closes_) link_->close();

@@ -6,6 +6,8 @@
 
 #include <array>
 #include <atomic>
+#include <csignal>
+#include <ctime>
 
 #include "tests/ranks/thread_link.h"
 
@@ -18,6 +20,7 @@ using namespace std::chrono_literals;
 struct Heard {
   std::mutex mutex;
   std::map<int, Fault> faults;
+  std::map<int, std::string> silences;  // and its on_silence
 };
 
 class Ranks {
@@ -32,20 +35,29 @@ class Ranks {
                     const std::lock_guard lock(heard.mutex);
                     heard.faults[rank] = fault;
                   },
-              .end_wish = [this] { return is_told_to_end ? std::optional(wish) : std::nullopt; }}));
+              .end_wish = [this] { return is_told_to_end ? std::optional(wish) : std::nullopt; },
+              .on_silence =
+                  [this, rank](const std::string& text) {
+                    const std::lock_guard lock(heard.mutex);
+                    heard.silences[rank] = text;
+                  }}));
       messengers.back()->set_timeout(timeout);
     }
   }
   // Like SIGKILL: it says nothing any more.
   void kill(int rank) { messengers[static_cast<size_t>(rank)].reset(); }
 
+  bool has_heard(const std::function<bool()>& what) {
+    const std::lock_guard lock(heard.mutex);
+    return what();
+  }
   void wait_for(size_t count) {
+    wait_until([&] { return heard.faults.size() >= count; });
+  }
+  void wait_until(const std::function<bool()>& is_so) {
     const auto begin = std::chrono::steady_clock::now();
     while (std::chrono::steady_clock::now() - begin < 20s) {
-      {
-        const std::lock_guard lock(heard.mutex);
-        if (heard.faults.size() >= count) return;
-      }
+      if (has_heard(is_so)) return;
       std::this_thread::sleep_for(5ms);
     }
   }
@@ -106,13 +118,27 @@ TEST(Messenger, names_a_rank_that_falls_silent_and_the_lowest_living_one_tells) 
   }
 }
 
-TEST(Messenger, who_is_told_to_end_looks_at_once_whether_somebody_is_gone) {
+// It may have gone, and a launcher kills those who are left soon; or it is slow, and they save.
+TEST(Messenger, who_is_told_to_end_tells_at_once_who_does_not_answer_and_goes_on) {
   Ranks ranks(4, 60s);
+  for (auto& messenger : ranks.messengers) messenger->set_advice("all is saved");
   ranks.kill(2);
-  const auto begin = std::chrono::steady_clock::now();
+  ranks.is_told_to_end = true;
+  ranks.wait_until([&] { return !ranks.heard.silences.empty(); });
+  std::this_thread::sleep_for(300ms);
+  EXPECT_TRUE(ranks.has_heard([&] {
+    return ranks.heard.silences ==
+           std::map<int, std::string>{{0, "ranks (rank 2): does not answer; all is saved"}};
+  })) << testing::PrintToString(ranks.heard.silences);
+  EXPECT_TRUE(ranks.has_heard([&] { return ranks.heard.faults.empty(); }));
+}
+
+TEST(Messenger, who_is_told_to_end_and_ends_at_once_names_the_one_who_does_not_answer) {
+  Ranks ranks(4, 60s);
+  ranks.wish = {.ends = true, .exit_code = 143};
+  ranks.kill(2);
   ranks.is_told_to_end = true;
   ranks.wait_for(3);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
   ASSERT_EQ(ranks.heard.faults.size(), 3U);
   for (const auto& [rank, fault] : ranks.heard.faults) {
     EXPECT_NE(fault.text.find("rank 2): has gone"), std::string::npos) << fault.text;
@@ -173,6 +199,68 @@ TEST(Messenger, names_the_one_whose_process_has_gone_though_others_do_not_answer
   }
 }
 
+// A process that is stopped until this object goes, as another rank would know it.
+class StoppedProcess {
+ public:
+  StoppedProcess() : ends_(), child_(0) {
+    if (pipe(ends_) != 0) return;
+    child_ = fork();
+    if (child_ == 0) {
+      const std::string own = own_process();
+      if (write(ends_[1], own.data(), own.size()) > 0) raise(SIGSTOP);
+      _exit(0);
+    }
+    waitpid(child_, nullptr, WUNTRACED);
+    std::array<char, 200> text{};
+    const ssize_t length = read(ends_[0], text.data(), text.size());
+    name_.assign(text.data(), static_cast<size_t>(std::max<ssize_t>(length, 0)));
+  }
+  ~StoppedProcess() {
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+    close(ends_[0]);
+    close(ends_[1]);
+  }
+  StoppedProcess(const StoppedProcess&) = delete;
+  StoppedProcess& operator=(const StoppedProcess&) = delete;
+  const std::string& name() const { return name_; }
+
+ private:
+  int ends_[2];
+  pid_t child_;
+  std::string name_;
+};
+
+TEST(Messenger, who_saves_before_it_ends_waits_for_one_that_is_stopped) {
+  const StoppedProcess stopped;
+  ASSERT_EQ(state_of(stopped.name()), ProcessState::stopped);
+  Ranks ranks(2, 60s);
+  for (auto& messenger : ranks.messengers) {
+    messenger->set_processes({own_process(), stopped.name()});
+  }
+  ranks.network.stop(1);
+  ranks.is_told_to_end = true;
+  std::this_thread::sleep_for(1s);
+  ranks.network.go_on();
+  std::thread other([&] { EXPECT_TRUE(ranks.messengers[1]->leave()); });
+  EXPECT_TRUE(ranks.messengers[0]->leave());
+  other.join();
+  EXPECT_TRUE(ranks.heard.faults.empty());
+  EXPECT_TRUE(ranks.heard.silences.empty());
+}
+
+TEST(Messenger, who_saves_before_it_ends_does_not_wait_for_ever) {
+  const StoppedProcess stopped;
+  Ranks ranks(2, 1s);
+  ranks.messengers[0]->set_processes({own_process(), stopped.name()});
+  ranks.network.stop(1);
+  ranks.is_told_to_end = true;
+  ranks.wait_for(1);
+  ranks.network.go_on();
+  EXPECT_NE(ranks.heard.faults[0].text.find("rank 1): has given no sign of life"),
+            std::string::npos);
+}
+
 // The first rank answers and goes before the second has read the answer.
 TEST(Messenger, the_last_words_of_one_who_has_gone_are_heard) {
   const std::string gone = ended_process();
@@ -195,11 +283,11 @@ TEST(Messenger, who_is_told_to_end_goes_on_where_all_are_there) {
   std::thread other([&] {
     auto& messenger = *ranks.messengers[1];
     messenger.wait(messenger.start(0, std::as_bytes(std::span(&out, 1)), {}));
-    messenger.leave();
+    EXPECT_TRUE(messenger.leave());
   });
   auto& messenger = *ranks.messengers[0];
   messenger.wait(messenger.start(1, {}, std::as_writable_bytes(std::span(&in, 1))));
-  messenger.leave();
+  EXPECT_TRUE(messenger.leave());
   other.join();
   EXPECT_EQ(in, 3);
 }
@@ -290,6 +378,26 @@ TEST(Messenger, who_is_told_to_end_before_its_turn_to_tell_says_nothing) {
       << "they may still come together, and end together";
 }
 
+TEST(Messenger, who_is_told_to_end_while_ranks_come_together_ends_soon) {
+  const auto wish = [] { return EndWish{.ends = true, .exit_code = 143}; };
+  const auto begin = std::chrono::steady_clock::now();
+  const auto fault = fault_of_late_rank(2500ms, {.end_wish = wish, .timeout = 60s});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->exit_code, 143);
+  EXPECT_EQ(fault->text, "");
+}
+
+TEST(Messenger, knows_how_many_ranks_are_on_its_machine) {
+  Ranks ranks(4);
+  EXPECT_EQ(ranks.messengers[0]->ranks_here(), 1) << "nothing is known yet";
+  for (auto& messenger : ranks.messengers) {
+    messenger->set_hosts({"host-0", "host-1", "host-0", "host-0"});
+  }
+  EXPECT_EQ(ranks.messengers[0]->ranks_here(), 3);
+  EXPECT_EQ(ranks.messengers[1]->ranks_here(), 1);
+}
+
 TEST(Messenger, waiting_for_a_rank_that_has_failed_throws_its_words) {
   Ranks ranks(2);
   std::thread failing([&] { ranks.messengers[1]->fail("data (x): has changed", 3); });
@@ -308,14 +416,73 @@ TEST(Messenger, who_leaves_waits_for_the_others) {
   Ranks ranks(2);
   std::atomic<bool> has_left{false};
   std::thread first([&] {
-    ranks.messengers[0]->leave();
+    EXPECT_TRUE(ranks.messengers[0]->leave());
     has_left = true;
   });
   std::this_thread::sleep_for(50ms);
   EXPECT_FALSE(has_left);
-  ranks.messengers[1]->leave();
+  EXPECT_TRUE(ranks.messengers[1]->leave());
   first.join();
   EXPECT_TRUE(ranks.heard.faults.empty());
+}
+
+// Whose other side has gone since everybody said goodbye.
+class LinkThatStays : public ThreadLink {
+ public:
+  LinkThatStays(ThreadNetwork& network, int rank, bool keeps_notices, std::atomic<bool>& is_free)
+      : ThreadLink(network, rank), keeps_notices_(keeps_notices), is_free_(is_free) {}
+  bool are_notices_sent() override { return !keeps_notices_ || is_free_; }
+  void close() override {
+    while (!is_free_) std::this_thread::sleep_for(5ms);
+  }
+
+ private:
+  bool keeps_notices_;
+  std::atomic<bool>& is_free_;
+};
+
+TEST(Messenger, who_leaves_does_not_wait_for_ever_for_a_link_that_does_not_close) {
+  for (const bool keeps_notices : {false, true}) {
+    ThreadNetwork network(2);
+    std::atomic<bool> is_free = false;
+    Messenger first(std::make_unique<LinkThatStays>(network, 0, keeps_notices, is_free),
+                    {.timeout = 500ms});
+    Messenger second(std::make_unique<ThreadLink>(network, 1), {});
+    std::thread freeing([&] {  // so that this ends without the limit too
+      for (int i = 0; i < 1000 && !is_free; ++i) std::this_thread::sleep_for(5ms);
+      is_free = true;
+    });
+    std::thread other([&] { EXPECT_TRUE(second.leave()); });
+    EXPECT_FALSE(first.leave()) << keeps_notices;
+    is_free = true;
+    other.join();
+    freeing.join();
+  }
+}
+
+// Seconds of the processor while nothing comes for two.
+double busy_seconds_of_waiting() {
+  ThreadNetwork network(2);
+  Messenger first(std::make_unique<ThreadLink>(network, 0), {});
+  Messenger second(std::make_unique<ThreadLink>(network, 1), {});
+  std::thread late([&] {
+    std::this_thread::sleep_for(2s);
+    const float out = 3;
+    second.wait(second.start(0, std::as_bytes(std::span(&out, 1)), {}));
+    EXPECT_TRUE(second.leave());
+  });
+  float in = 0;
+  const std::clock_t begin = std::clock();
+  first.wait(first.start(1, {}, std::as_writable_bytes(std::span(&in, 1))));
+  const double busy = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  EXPECT_TRUE(first.leave());
+  late.join();
+  EXPECT_EQ(in, 3);
+  return busy;
+}
+
+TEST(Messenger, leaves_the_processor_to_others_while_it_waits_for_long) {
+  EXPECT_LT(busy_seconds_of_waiting(), 0.5);
 }
 
 }  // namespace

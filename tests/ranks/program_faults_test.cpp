@@ -254,6 +254,17 @@ TEST_F(SignalledRanks, save_once_when_their_launcher_passes_the_wish_on) {
   expect_goes_on_from_there();
 }
 
+TEST_F(SignalledRanks, save_when_one_is_told_to_end_while_another_is_stopped_for_a_moment) {
+  const ProcessRun run = run_until([](LaunchedRanks& all) {
+    if (!all.signal_rank(1, SIGSTOP) || !all.signal_rank(0, SIGTERM)) return false;
+    std::this_thread::sleep_for(Milliseconds(1200));
+    return all.signal_rank(1, SIGCONT);
+  });
+  EXPECT_EQ(run.code, 128 + SIGTERM) << run.errors;
+  EXPECT_EQ(times_saved(saved_step(run_folder())), 1);
+  EXPECT_TRUE(own_lines(run.errors).empty()) << run.errors;
+}
+
 using LongSignalledRanks = SignalledRanks;
 
 TEST_F(LongSignalledRanks, lose_nothing_that_was_saved_when_their_launcher_is_told_to_end) {

@@ -127,7 +127,7 @@ inline void run_on_threads(int count, const std::function<void(Group&)>& work) {
         Group group(messenger);
         try {
           work(group);
-          messenger.leave();
+          static_cast<void>(messenger.leave());
         } catch (const std::exception& error) {
           errors[static_cast<size_t>(rank)] = std::current_exception();
           messenger.fail(error.what(), 1);

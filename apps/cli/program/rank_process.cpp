@@ -75,9 +75,14 @@ std::unique_ptr<RankProcess> RankProcess::start(const ranks::Launch& launch,
     if (signal == 0 || (self->is_saving_ && signal != SIGTERM)) return std::nullopt;
     return ranks::EndWish{.ends = !self->is_saving_, .exit_code = exit_code_of(signal)};
   };
+  const auto on_silence = [self](const std::string& text) {
+    erase_progress();
+    tell(self->errors_, text);
+  };
   process->messenger_ = std::make_unique<ranks::Messenger>(
       std::move(link), ranks::MessengerOptions{.on_fault = on_fault,
                                                .end_wish = end_wish,
+                                               .on_silence = on_silence,
                                                .timeout = timeout,
                                                .launched_rank = launch.rank});
   if (process->messenger_->count() != launch.count) {
@@ -118,13 +123,16 @@ void RankProcess::check_same_program(base::FileSystem& files) {
                     ErrorKind::failed);
 }
 
-void RankProcess::leave() { messenger_->leave(); }
+// All is written and printed by now.
+void RankProcess::leave() {
+  if (!messenger_->leave()) end_at_once(0);
+}
 
 void RankProcess::leave_interrupted() {
   const double mine = waiting_signal();
   const std::vector<double> all = group_->gather(std::span(&mine, 1));
   const auto signal = static_cast<int>(*std::ranges::max_element(all));
-  messenger_->leave(false);
+  static_cast<void>(messenger_->leave(false));  // the end is the same
   end_at_once(signal == 0 ? 1 : exit_code_of(signal));
 }
 
