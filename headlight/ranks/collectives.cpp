@@ -25,6 +25,19 @@ void copy_to(const std::vector<std::span<float>>& stretches, float* to) {
 // One message in each direction.
 class Piece {
  public:
+  Piece() = default;
+  Piece(const Piece&) = delete;
+  Piece& operator=(const Piece&) = delete;
+  // Where something has been thrown: the message's memory is in use until it has arrived, or the
+  // run is over.
+  ~Piece() {
+    if (handle_ == nullptr) return;
+    try {
+      messenger_->wait(handle_);
+    } catch (const base::Error&) {
+    }
+  }
+
   // Direct where the memory is in one stretch, else through a buffer.
   void start(Group& group, int peer, const Scattered& values, const Range& out, const Range& in,
              bool receive_apart) {
@@ -40,7 +53,8 @@ class Piece {
       copy_to(sent, out_buffer_.data());
       out_numbers = out_buffer_;
     }
-    handle_ = group.messenger().start(
+    messenger_ = &group.messenger();
+    handle_ = messenger_->start(
         peer, std::as_bytes(out_numbers),
         std::as_writable_bytes(is_direct_ ? in_.front() : std::span<float>(in_buffer_)));
   }
@@ -49,6 +63,7 @@ class Piece {
   template <class Use>
   void finish(Group& group, const Use& use) {
     group.wait(handle_);
+    handle_.reset();
     if (is_direct_) return;
     std::span<const float> arrived = in_buffer_;
     for (const std::span<float> stretch : in_) {
@@ -61,7 +76,8 @@ class Piece {
   std::vector<std::span<float>> in_;
   bool is_direct_ = false;
   std::vector<float> in_buffer_, out_buffer_;
-  Messenger::Handle handle_;
+  Messenger* messenger_ = nullptr;
+  Messenger::Handle handle_;  // of what is under way
 };
 
 // Sends `out` and receives `in`, two pieces at a time.

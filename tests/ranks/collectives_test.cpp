@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <new>
 #include <numeric>
 
 #include "tests/ranks/thread_link.h"
@@ -144,6 +146,57 @@ TEST(Collectives, leave_out_ranks_that_have_nothing) {
   expect_tree_sums(4, {100, 33}, 8, [](int rank) { return rank == 1; });
   expect_tree_sums(4, {100, 33}, 8, [](int rank) { return rank >= 2; });
   expect_tree_sums(8, {1000, 33}, 8, [](int rank) { return rank != 5; });
+}
+
+// A link that counts what has arrived.
+class CountingLink : public ThreadLink {
+ public:
+  CountingLink(ThreadNetwork& network, int rank, std::atomic<int>& arrived)
+      : ThreadLink(network, rank), arrived_(arrived) {}
+  bool is_done(Request request) override {
+    const bool is_done = ThreadLink::is_done(request);
+    if (is_done && request != 0) ++arrived_;
+    return is_done;
+  }
+
+ private:
+  std::atomic<int>& arrived_;
+};
+
+// A link whose second message is late.
+class LateLink : public ThreadLink {
+ public:
+  using ThreadLink::ThreadLink;
+  Request send(int to, std::span<const std::byte> bytes) override {
+    if (++sent_ == 2) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    return ThreadLink::send(to, bytes);
+  }
+
+ private:
+  int sent_ = 0;
+};
+
+// The second piece is on its way when the first cannot be added: its memory goes after it has come.
+TEST(Collectives, that_fail_wait_for_what_is_under_way) {
+  constexpr int64_t kNumbers = int64_t{1} << 20;
+  const Shares shares({kNumbers / 2, kNumbers}, 2);
+  ThreadNetwork network(2);
+  std::atomic<int> arrived = 0;
+  Messenger first(std::make_unique<CountingLink>(network, 0, arrived), {});
+  Messenger second(std::make_unique<LateLink>(network, 1), {});
+  const auto add_up = [&](Messenger& messenger, const AddTo& add) {
+    Group group(messenger);
+    std::vector<float> numbers(kNumbers, 1);
+    Scattered values;
+    values.add(numbers);
+    reduce_scatter(group, shares, values, add, [](int, int) { return false; });
+  };
+  std::thread late([&] { add_up(second, [](std::span<float>, std::span<const float>) {}); });
+  EXPECT_THROW(
+      add_up(first, [](std::span<float>, std::span<const float>) { throw std::bad_alloc(); }),
+      std::bad_alloc);
+  EXPECT_EQ(arrived, 2);
+  late.join();
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <list>
@@ -26,6 +27,12 @@ void check(int result, const char* what) {
   MPI_Error_string(result, text.data(), &length);
   throw Error(ErrorKind::failed, "MPI", what,
               std::string(text.data(), static_cast<size_t>(length)));
+}
+
+int count_of(std::span<const std::byte> bytes) {
+  if (bytes.size() <= INT_MAX) return static_cast<int>(bytes.size());
+  throw Error(ErrorKind::failed, "MPI", std::to_string(bytes.size()) + " bytes",
+              "a message has at most " + std::to_string(INT_MAX));
 }
 
 class MpiLink : public Link {
@@ -57,16 +64,14 @@ class MpiLink : public Link {
 
   Request send(int to, std::span<const std::byte> bytes) override {
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, kTag, messages_,
-                    &request),
+    check(MPI_Isend(bytes.data(), count_of(bytes), MPI_BYTE, to, kTag, messages_, &request),
           "send");
     return keep(request);
   }
 
   Request receive(int from, std::span<std::byte> bytes) override {
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, from, kTag, messages_,
-                    &request),
+    check(MPI_Irecv(bytes.data(), count_of(bytes), MPI_BYTE, from, kTag, messages_, &request),
           "receive");
     return keep(request);
   }
