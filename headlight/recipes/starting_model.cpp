@@ -18,7 +18,7 @@ using base::ErrorKind;
 constexpr int64_t kShortestContext = 256;  // of encoder-decoders: room for longer sentences
 
 // Weights, gradients (of each level of the tree of shards) and two moments, and what a step on
-// `tokens` tokens holds for going backwards.
+// `tokens` tokens holds for going backwards; for each rank of this machine.
 void check_training_memory(base::FileSystem& files, const models::ModelPlan& plan,
                            const TrainSettings& settings, int64_t tokens) {
   const auto own_shards =
@@ -27,9 +27,14 @@ void check_training_memory(base::FileSystem& files, const models::ModelPlan& pla
   const double numbers = sets * static_cast<double>(plan.parameters) +
                          static_cast<double>(plan.tables) +
                          static_cast<double>(plan.activations) * static_cast<double>(tokens);
-  base::check_memory(files, numbers * sizeof(float), "train",
-                     std::to_string(plan.parameters) + " parameters",
-                     "; a smaller model or batch needs less");
+  const std::string ranks_here = std::to_string(settings.ranks_here);
+  const bool is_shared = settings.ranks_here > 1;
+  base::check_memory(
+      files, numbers * sizeof(float) * static_cast<double>(settings.ranks_here), "train",
+      std::to_string(plan.parameters) + " parameters" +
+          (is_shared ? ", " + ranks_here + " ranks of this machine" : ""),
+      std::string("; a smaller model or batch") + (is_shared ? " or fewer ranks here" : "") +
+          (is_shared ? " need less" : " needs less"));
 }
 
 models::ModelRequest request_of(const TrainSettings& s, const text::Tokenizer& tokenizer,

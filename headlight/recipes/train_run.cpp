@@ -7,6 +7,7 @@
 #include "headlight/infer/infer.h"
 #include "headlight/recipes/embedded.h"
 #include "headlight/recipes/model_copy.h"
+#include "headlight/recipes/train_agreement.h"
 
 namespace headlight::recipes {
 namespace {
@@ -93,27 +94,12 @@ void check_not_past(const train::Checkpoints& checkpoints, const TrainRequest& r
                   "; a number above " + step + " goes on");
 }
 
-// All ranks have the same settings, or the first key that differs is named.
-void check_same_settings(ranks::Group& group, io::Json settings, bool is_resumed) {
-  settings.object()->emplace_back("resume", is_resumed);
-  const std::string text = io::json_text(settings);
-  if (group.is_alone() || !group.any(group.from_first(text) != text)) return;
-  std::vector<ranks::SharedFact> facts;
-  for (const auto& [name, value] : *settings.object())
-    facts.push_back({name, io::json_text(value)});
-  ranks::check_same(group, facts, ErrorKind::usage);
-}
-
-void check_same_data(ranks::Group& group, const TrainSetup& setup) {
-  if (group.is_alone()) return;
-  train::Checksum weights;
-  weights.add(setup.model->parameters());
-  ranks::check_same(group,
-                    {{.name = "the checksum of its data",
-                      .value = setup.data_sum,
-                      .advice = "every machine needs the same files"},
-                     {.name = "the checksum of the first weights", .value = weights.text()}},
-                    ErrorKind::bad_input);
+// What every rank saves by owning a part of the optimizer: one that owns more saves less.
+int64_t bytes_saved(ranks::Group& group, const optim::Optimizer& optimizer) {
+  const auto mine = static_cast<double>(optimizer.kept_numbers());
+  const std::vector<double> kept = group.gather(std::span(&mine, 1));
+  return static_cast<int64_t>(sizeof(float)) *
+         (optimizer.all_numbers() - static_cast<int64_t>(*std::ranges::max_element(kept)));
 }
 
 // What can be done with the model, in one line to try.
@@ -186,7 +172,7 @@ TrainRun::TrainRun(base::ThreadPool& threads, base::FileSystem& files, const Tra
       folder_(request.folder),
       group_(request.group == nullptr ? alone_ : *request.group),
       checkpoints_(files, request.folder) {
-  const int64_t shards = request.group == nullptr ? 1 : std::max(8, group_.count());
+  const int64_t shards = request.group == nullptr ? 1 : train::default_shards(group_.count());
   // What is wrong with the request alone is told first.
   if (!request.resume) settings_ = read_train_settings(request.values, files_, nullptr, shards);
   const auto before = begun_run(request);
@@ -197,6 +183,7 @@ TrainRun::TrainRun(base::ThreadPool& threads, base::FileSystem& files, const Tra
                                     run_file(folder_));
   }
   settings_.ranks = group_.count();
+  settings_.ranks_here = group_.ranks_here();
   check_same_settings(group_, settings_json(settings_), request.resume);
   check_shards(request);
   if (group_.is_first()) {
@@ -212,22 +199,29 @@ TrainRun::TrainRun(base::ThreadPool& threads, base::FileSystem& files, const Tra
     const bool is_typed = request.values.has("encoding") || error.kind() != ErrorKind::usage;
     throw is_typed ? error : error.with_kind(ErrorKind::bad_input);
   }
-  check_same_data(group_, setup_);
+  check_same_setup(group_, setup_);
   if (before) check_data(*before, setup_, request);
 }
 
-// The model that the key `init` names. Where it has gone since the run was begun, the best model so
-// far has the same shape, and the checkpoint has the weights.
-std::string TrainRun::first_model_place() const {
-  if (settings_.init.empty() || !has_begun_) return settings_.init;
+// The model that the key `init` names, the same on all ranks. Where it has gone since the run was
+// begun, the best model so far has the same shape, and the checkpoint has the weights.
+std::string TrainRun::first_model_place() {
+  const std::string& init = settings_.init;
+  if (init.empty() || !has_begun_) return init;
+  std::optional<Error> missing;
   try {
-    model_place(files_, settings_.init);
-    return settings_.init;
-  } catch (const Error&) {
-    const bool has_best = checkpoints_.progress() && base::exists(files_, folder_ + "/config.json");
-    if (!has_best) throw;
-    return folder_;
+    model_place(files_, init);
+  } catch (const Error& error) {
+    missing = error;
   }
+  if (!group_.any(missing.has_value())) return init;
+  const bool has_best = checkpoints_.progress() && base::exists(files_, folder_ + "/config.json");
+  if (!group_.any(!has_best)) return folder_;
+  if (!missing) return init;  // who misses it tells
+  if (group_.is_alone()) throw *missing;
+  throw Error(ErrorKind::bad_input, "init", init,
+              "is not there any more: every machine needs it, or the folder of the run; put it "
+              "back, or go on without a launcher where the folder is");
 }
 
 // What run.json of the folder says; the folder is then this run's. The first rank tells the others.
@@ -248,13 +242,12 @@ std::optional<io::Json> TrainRun::begun_run(const TrainRequest& request) {
 
 void TrainRun::check_shards(const TrainRequest& request) const {
   if (group_.count() <= settings_.shards) return;
-  const std::string ranks = std::to_string(group_.count());
   throw Error(request.values.has("shards") ? ErrorKind::usage : ErrorKind::bad_input,
               request.values.source("shards"), std::to_string(settings_.shards),
-              "there are " + ranks + " ranks, and each needs a shard of a step; " +
+              train::why_too_few_shards(group_.count()) + "; " +
                   (has_begun_ ? "the run was started with so many: at most as many ranks go on"
                               : "start fewer ranks, or give " + request.values.key_text("shards") +
-                                    " " + ranks));
+                                    " " + std::to_string(group_.count())));
 }
 
 void TrainRun::begin_folder() {
@@ -291,26 +284,25 @@ void TrainRun::prepare(const TrainListener& listener) {
   if (listener.start) listener.start(start);
 }
 
-TrainStart TrainRun::start_event(double step_seconds) const {
+TrainStart TrainRun::start_event(double step_seconds) {
   const int64_t parameters = parameters_of(*setup_.model);
   const int64_t left = std::max<int64_t>(0, settings_.max_iters - first_step_);
-  // Weights, gradients and, of this rank's part, two moments.
-  const auto share = static_cast<uint64_t>(group_.count());
-  const uint64_t weights = sizeof(float) * static_cast<uint64_t>(parameters);
-  const uint64_t moments = 2 * weights;
-  return {
-      .step = first_step_,
-      .task = settings_.task,
-      .parameters = parameters,
-      .data = setup_.data_text,
-      .steps = left,
-      .memory = base::memory_text(2 * weights + moments / share + trainer_->arena().peak_bytes()),
-      .estimated_seconds = step_seconds * static_cast<double>(left),
-      .shards = settings_.shards,
-      .ranks = group_.count(),
-      .memory_saved = group_.is_alone() ? "" : base::memory_text(moments - moments / share),
-      .train_tokens = setup_.train_tokens,
-      .epochs = setup_.epoch_steps > 0 ? static_cast<double>(left) / setup_.epoch_steps : 0};
+  // Weights, gradients and what is kept of this rank's part.
+  const int64_t numbers = 2 * parameters + trainer_->optimizer().kept_numbers();
+  const int64_t saved = bytes_saved(group_, trainer_->optimizer());
+  return {.step = first_step_,
+          .task = settings_.task,
+          .parameters = parameters,
+          .data = setup_.data_text,
+          .steps = left,
+          .memory = base::memory_text(sizeof(float) * static_cast<uint64_t>(numbers) +
+                                      trainer_->arena().peak_bytes()),
+          .estimated_seconds = step_seconds * static_cast<double>(left),
+          .shards = settings_.shards,
+          .ranks = group_.count(),
+          .memory_saved = saved > 0 ? base::memory_text(static_cast<uint64_t>(saved)) : "",
+          .train_tokens = setup_.train_tokens,
+          .epochs = setup_.epoch_steps > 0 ? static_cast<double>(left) / setup_.epoch_steps : 0};
 }
 
 train::Outcome TrainRun::run(const TrainListener& listener) {

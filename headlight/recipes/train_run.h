@@ -59,9 +59,9 @@ class TrainRun {
  private:
   std::optional<io::Json> begun_run(const TrainRequest& request);
   void check_shards(const TrainRequest& request) const;
-  std::string first_model_place() const;
+  std::string first_model_place();
   void write_files_beside_model();
-  TrainStart start_event(double step_seconds) const;
+  TrainStart start_event(double step_seconds);
   TrainStep step_event(const train::StepResult& result);
   TrainEvaluation evaluation_event(int64_t step, double valid_loss) const;
   TrainDone conclusion();

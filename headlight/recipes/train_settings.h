@@ -37,8 +37,9 @@ struct TrainSettings {
   int64_t warmup_iters = 0, lr_decay_iters = 0;
   double label_smoothing = 0;
   int64_t seed = 0;
-  int64_t ranks =
-      1;  // that share the work; no key, since nothing but memory and time depends on it
+  // That share the work, and of these on this machine; no keys, since nothing but memory and time
+  // depends on them.
+  int64_t ranks = 1, ranks_here = 1;
 
   bool is_generated() const { return is_generated_task(task); }
 };

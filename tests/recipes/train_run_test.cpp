@@ -1,8 +1,10 @@
 // Runs through the library: events, folders, interruption and going on.
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 
+#include "tests/ranks/thread_link.h"
 #include "tests/recipes/support.h"
 
 namespace headlight::recipes {
@@ -280,6 +282,29 @@ TEST_F(ARunFromAnotherModel, goes_on_when_that_model_has_gone) {
   for (const char* name :
        {"model.safetensors", "run.json", "chat_template.jinja", "checkpoint/model-8.safetensors"}) {
     EXPECT_EQ(bytes("parts/" + std::string(name)), bytes("whole/" + std::string(name))) << name;
+  }
+}
+
+// SGD keeps one number for each of the model's, AdamW two; no block of them is cut.
+TEST_F(ATrainRun, on_ranks_says_what_each_of_them_saves) {
+  for (const auto& [optimizer, saved] :
+       {std::pair("sgd", "0.7 MiB"), std::pair("adamw", "1.5 MiB")}) {
+    std::mutex mutex;
+    std::vector<std::string> told;
+    ranks::run_on_threads(2, [&, optimizer = optimizer](ranks::Group& group) {
+      FilesWithEmbedded files;
+      base::ThreadPool threads(1);
+      TrainRequest shared = request(
+          optimizer,
+          letters(
+              {{"optimizer", optimizer}, {"n_layer", "2"}, {"n_embd", "128"}, {"max_iters", "1"}}));
+      shared.group = &group;
+      train_model(threads, files, shared, {.start = [&](const TrainStart& event) {
+                    const std::lock_guard lock(mutex);
+                    told.push_back(event.memory_saved);
+                  }});
+    });
+    EXPECT_EQ(told, (std::vector<std::string>{saved, saved}));
   }
 }
 
