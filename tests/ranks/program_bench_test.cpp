@@ -1,6 +1,7 @@
 // `headlight bench --only mpi` on ranks: that it measures and says so; how fast it is, is not a
 // test's business.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -41,6 +42,17 @@ class BenchOnRanks : public testing::Test {
 double number(const io::Json& value, const char* key) {
   const io::Json* found = value.find(key);
   return found == nullptr ? -1 : found->number().value_or(-1);
+}
+
+// Unbound ranks see all cores, which they share.
+TEST_F(BenchOnRanks, take_their_part_of_the_cores_where_nobody_says_how_many) {
+  const ProcessRun run =
+      run_ranks({kProgram, "bench", "--quick", "--only", "mpi-exchange", "--json"},
+                {.ranks = 2, .launcher_options = {"-q"}});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  const auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  const io::Json document = io::parse_json(run.output, "bench");
+  EXPECT_EQ(number(*document.find("machine"), "threads"), std::max(1, cores / 2));
 }
 
 TEST_F(BenchOnRanks, gives_what_lies_between_them_and_the_steps_they_share) {

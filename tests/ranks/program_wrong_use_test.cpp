@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -70,6 +71,18 @@ class WrongUseOfRanks : public ProgramOnRanks {
   const TemporaryFolder folder_;
   std::vector<Use> uses_;
 };
+
+// By which glibc leaves these instructions aside.
+constexpr const char* kOlderCosines = "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4";
+
+// As any program sees it: awk's are those of the C library.
+bool has_cosines_of_two_kinds() {
+  const Words cosines = {"awk",
+                         "BEGIN { for (i = 1; i < 400; ++i) printf \"%.17g\\n\", "
+                         "cos(0.0107 * i) * 0.999 ^ i }"};
+  Process usual(cosines), older(cosines, {kOlderCosines});
+  return usual.finish().output != older.finish().output;
+}
 
 TEST_F(WrongUseOfRanks, in_their_number_is_told) {
   expect("three ranks", 3, training(), 2, "ranks (3): their number must be a power of two");
@@ -156,6 +169,89 @@ TEST_F(WrongUseOfRanks, in_data_that_differ_is_told) {
   expect_of_two("no data", {in("one"), in("none")}, {both(), both()}, 3, "text.txt");
 }
 
+// Two hosts whose folders of the same name hold other files.
+class WrongFilesOfRanks : public WrongUseOfRanks {
+ protected:
+  void SetUp() override {
+    WrongUseOfRanks::SetUp();
+    if (IsSkipped()) return;
+    for (const char* host : {"one", "other"}) {
+      fs::create_directory(folder_ / host);
+      fs::copy_file(folder_ / "text.txt", folder_ / host + "/text.txt");
+    }
+  }
+  // A model for both hosts to start from, alike so far.
+  void give_start(const Words& training) const {
+    ASSERT_EQ(run_alone(training + into(folder_ / "one/start")).code, 0);
+    copy_to_other("start");
+  }
+  void copy_to_other(const std::string& name) const {
+    fs::copy(folder_ / "one/" + name, folder_ / "other/" + name, fs::copy_options::recursive);
+  }
+  // Each of the two texts for the other, in a file of the second host.
+  void swap_in(const std::string& file, const std::string& first, const std::string& second) const {
+    const std::string text = folder_.get("other/" + file);
+    std::string swapped;
+    for (size_t at = 0; at < text.size();) {
+      const bool is_first = text.compare(at, first.size(), first) == 0;
+      const bool is_second = !is_first && text.compare(at, second.size(), second) == 0;
+      swapped += is_first ? second : is_second ? first : text.substr(at, 1);
+      at += is_first ? first.size() : is_second ? second.size() : 1;
+    }
+    ASSERT_NE(swapped, text);
+    folder_.put("other/" + file, swapped);
+  }
+  std::array<Words, 2> hosts() const {
+    return {Words{"-wdir", folder_ / "one"}, Words{"-wdir", folder_ / "other"}};
+  }
+  static Words starting(const std::string& task) {
+    return {"train", "--task",       task, "--data",      "text.txt", "--init",
+            "start", "--batch_size", "4",  "--max_iters", "2"};
+  }
+};
+
+TEST_F(WrongFilesOfRanks, in_the_configuration_of_the_first_model_are_told) {
+  give_start(small_gpt(folder_, 2));
+  swap_in("start/config.json", "\"n_head\":2", "\"n_head\":4");
+  const Words both = starting("lm") + into(folder_ / "new-0");
+  expect_of_two("other heads", hosts(), {both, both}, 3, "the checksum of its first model");
+}
+
+TEST_F(WrongFilesOfRanks, in_the_special_tokens_are_told) {
+  give_start(small_encoder(folder_, 2));
+  swap_in("start/tokenizer.json", "[MASK]", "[UNK]");
+  const Words both = starting("mlm") + into(folder_ / "new-0");
+  expect_of_two("other tokens", hosts(), {both, both}, 3, "the checksum of its tokenizer");
+}
+
+// The folder of the run, which holds a model of the same shape, is the first rank's alone.
+TEST_F(WrongFilesOfRanks, that_a_run_started_from_are_missed_by_all) {
+  give_start(small_gpt(folder_, 2));
+  const Words one = {launched_program()};
+  const Words both = one + starting("lm") + into("run");
+  const ProcessRun begun =
+      run_ranks(Words(both) + Words{":", "-n", "1", "-wdir", folder_ / "other"} + both,
+                quiet_ranks(1, {"-wdir", folder_ / "one"}));
+  ASSERT_EQ(begun.code, 0) << begun.errors;
+  fs::rename(folder_ / "one/start", folder_ / "one/gone");
+  const Words on = {"train", "--resume", "--max_iters", "4", "--out", "run", "--threads", "1"};
+  expect_of_two("missed by the first", hosts(), {on, on}, 3, "every machine needs it");
+  finish();
+  fs::rename(folder_ / "other/start", folder_ / "other/gone");
+  expect_of_two("missed by both", hosts(), {on, on}, 3, "every machine needs it");
+  finish();
+  const ProcessRun seen = run_ranks(one + on, quiet_ranks(2, {"-wdir", folder_ / "one"}));
+  EXPECT_EQ(seen.code, 0) << seen.errors;
+}
+
+// Without some instructions the C library rounds a few cosines otherwise.
+TEST_F(WrongUseOfRanks, in_cosines_that_differ_is_told) {
+  if (!has_cosines_of_two_kinds()) GTEST_SKIP() << "this processor computes them in one way";
+  const Words both = training();
+  expect_of_two("other cosines", {Words{"-x", kOlderCosines}, Words{}}, {both, both}, 1,
+                "the checksum of its cosines and powers is");
+}
+
 TEST_F(WrongUseOfRanks, in_machines_that_differ_is_told) {
   const Words both = training();
   expect_of_two("other instructions", {Words{"-x", "HEADLIGHT_SIMD=sse4"}, Words{}}, {both, both},
@@ -220,6 +316,42 @@ TEST_F(ProgramWithoutMpi, names_the_package_where_a_launcher_has_started_it) {
   }
 }
 
+TEST_F(ProgramWithoutMpi, works_alone_where_a_launcher_has_started_it_alone) {
+  fs::copy_file(launched_program(), folder_ / "headlight");
+  const std::vector<std::vector<std::string>> launchers = {
+      {"PMI_SIZE=1", "PMI_RANK=0"},
+      {"PMIX_RANK=0", "SLURM_STEP_NUM_TASKS=1"},
+      {"OMPI_COMM_WORLD_SIZE=1", "OMPI_COMM_WORLD_RANK=0"}};
+  for (const std::vector<std::string>& set : launchers) {
+    Process process({folder_ / "headlight", "--version"}, set);
+    const ProcessRun run = process.finish();
+    EXPECT_EQ(run.code, 0) << set[0] << run.errors;
+    EXPECT_EQ(run.errors, "");
+  }
+}
+
+TEST_F(ProgramWithoutMpi, names_the_variable_that_may_have_been_left_behind) {
+  fs::copy_file(launched_program(), folder_ / "headlight");
+  Process process({folder_ / "headlight", "--version"}, {"OMPI_COMM_WORLD_SIZE=4"});
+  const ProcessRun run = process.finish();
+  expect_names_the_package(run);
+  EXPECT_NE(run.errors.find("or unset OMPI_COMM_WORLD_SIZE"), std::string::npos) << run.errors;
+}
+
+// Each would train the same model by itself.
+TEST_F(ProgramWithoutMpi, does_not_train_where_srun_has_started_it_more_than_once) {
+  const std::vector<std::string> srun = {"SLURM_PROCID=1", "SLURM_NTASKS=2",
+                                         "SLURM_STEP_NUM_TASKS=2"};
+  expect_one_line(run_alone(small_reverser(4) + into(folder_ / "run"), srun), 2,
+                  "train (srun): has started 2 processes");
+  EXPECT_FALSE(fs::exists(folder_ / "run"));
+  EXPECT_EQ(run_alone({"--version"}, srun).code, 0);
+  EXPECT_EQ(run_alone({"tokenize", "numbers", "--text", "two"}, srun).code, 0);
+  // In a batch script, outside of srun.
+  const std::vector<std::string> batch = {"SLURM_PROCID=0", "SLURM_NTASKS=2"};
+  EXPECT_EQ(run_alone(small_reverser(4) + into(folder_ / "run"), batch).code, 0);
+}
+
 TEST_F(ProgramOnRanks, that_have_no_mpi_name_the_package_each) {
   const TemporaryFolder folder;
   fs::copy_file(launched_program(), folder / "headlight");
@@ -243,6 +375,8 @@ TEST_F(ProgramOnRanks, that_nobody_has_launched_do_not_train) {
         run_alone(small_reverser(4) + into(folder / "run"),
                   {size, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
     expect_one_line(run, 1, "MPI (1 ranks): the launcher has started 2");
+    const std::string variable(size, std::strchr(size, '='));
+    EXPECT_NE(run.errors.find("or unset " + variable), std::string::npos) << run.errors;
     EXPECT_FALSE(fs::exists(folder / "run"));
   }
 }

@@ -278,18 +278,31 @@ void prepare_ranks(const Request& request, RankProcess& ranks, base::FileSystem&
   ranks.check_same_program(files);
 }
 
+// Each of them would train the same model, and write into the same folder.
+void check_not_unconnected(const Request& request) {
+  const int processes = ranks::unconnected_processes();
+  if (processes == 1 || request.command != &kTrain) return;
+  throw Error(ErrorKind::usage, "train", "srun",
+              "has started " + std::to_string(processes) +
+                  " processes that do not know of each other; `srun --mpi=pmix` or `mpirun` makes "
+                  "them ranks of one run, and `env -u SLURM_STEP_NUM_TASKS headlight train` runs "
+                  "that have nothing to do with each other");
+}
+
 void run_command(Request& request, StandardOutput& output, RankProcess* ranks) {
   Arguments& arguments = request.arguments;
   // --json is --format json, where there are formats.
   if (arguments.text("format") != "json") exclude(arguments, "format", "json");
   const auto threads = arguments.integer("threads", {1, base::ThreadPool::kMaxThreads})
-                           .value_or(base::ThreadPool::available_cores());
+                           .value_or(ranks != nullptr ? ranks->default_threads()
+                                                      : base::ThreadPool::available_cores());
   const auto seed = arguments.integer("seed", {0, INT64_MAX}).value_or(0);
   if (arguments.has("lang")) arguments.choice("lang", narrate::languages());
   if (arguments.has("simd")) {
     kernels::limit_simd(arguments.choice("simd", kernels::simd_names()));
   }
   InterruptibleFiles files;
+  if (ranks == nullptr) check_not_unconnected(request);
   if (ranks != nullptr) prepare_ranks(request, *ranks, files);
   Session session{.arguments = arguments,
                   .output = output,

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "apps/cli/program/progress.h"
@@ -50,45 +52,41 @@ void send_notices(ranks::Link& link) {
   }
 }
 
+// Learning rates are made of cosines and powers, which the system's library may compute by other
+// instructions on another processor.
+std::string mathematics_sum() {
+  constexpr int kValues = 300;
+  train::Checksum sum;
+  for (int i = 1; i <= kValues; ++i) {
+    const std::array<double, 3> values = {std::cos(0.0107 * i), std::pow(0.999, i),
+                                          std::pow(i, -0.5)};
+    sum.add(std::as_bytes(std::span(values)));
+  }
+  return sum.text();
+}
+
 }  // namespace
 
 std::unique_ptr<RankProcess> RankProcess::start(const ranks::Launch& launch,
                                                 std::chrono::duration<double> timeout) {
+  std::unique_ptr<ranks::Link> link;
+  try {
+    link = ranks::load_mpi(launch);
+  } catch (const Error&) {
+    if (launch.count > 1) throw;
+    return nullptr;
+  }
   std::unique_ptr<RankProcess> process(new RankProcess);
-  std::unique_ptr<ranks::Link> link = ranks::load_mpi();
   take_signal_of_launchers();
   process->signals_wait_.emplace();
-  RankProcess* self = process.get();
-  const auto on_fault = [self](const ranks::Fault& fault, ranks::Link& link) {
-    erase_progress();
-    // At once: a launcher that has lost a rank does not wait long.
-    if (fault.is_told_here && !fault.text.empty()) tell(self->errors_, fault.text);
-    send_notices(link);
-    if (!fault.is_told_here) std::this_thread::sleep_for(kTimeToTell);
-    if (fault.is_told_here && !fault.have_all_answered) std::this_thread::sleep_for(kTimeToBeSeen);
-    end_at_once(fault.exit_code);
-  };
-  // A signal that comes while things are saved only asks whether all are still there; SIGTERM does,
-  // since launchers send it to the ranks that are left.
-  const auto end_wish = [self]() -> std::optional<ranks::EndWish> {
-    const int signal = waiting_signal();
-    if (signal == 0 || (self->is_saving_ && signal != SIGTERM)) return std::nullopt;
-    return ranks::EndWish{.ends = !self->is_saving_, .exit_code = exit_code_of(signal)};
-  };
-  const auto on_silence = [self](const std::string& text) {
-    erase_progress();
-    tell(self->errors_, text);
-  };
   process->messenger_ = std::make_unique<ranks::Messenger>(
-      std::move(link), ranks::MessengerOptions{.on_fault = on_fault,
-                                               .end_wish = end_wish,
-                                               .on_silence = on_silence,
-                                               .timeout = timeout,
-                                               .launched_rank = launch.rank});
+      std::move(link), process->messenger_options(launch, timeout));
   if (process->messenger_->count() != launch.count) {
     throw Error(ErrorKind::failed, "MPI", std::to_string(process->messenger_->count()) + " ranks",
                 "the launcher has started " + std::to_string(launch.count) +
-                    ": it belongs to another MPI than the program was built with");
+                    ": it belongs to another MPI than the program was built with; start it with "
+                    "the mpirun of that one, or unset " +
+                    launch.said_by + " where no launcher is meant");
   }
   process->silence();
   try {
@@ -101,6 +99,35 @@ std::unique_ptr<RankProcess> RankProcess::start(const ranks::Launch& launch,
   return process;
 }
 
+ranks::MessengerOptions RankProcess::messenger_options(const ranks::Launch& launch,
+                                                       std::chrono::duration<double> timeout) {
+  const auto on_fault = [this](const ranks::Fault& fault, ranks::Link& link) {
+    erase_progress();
+    // At once: a launcher that has lost a rank does not wait long.
+    if (fault.is_told_here && !fault.text.empty()) tell(errors_, fault.text);
+    send_notices(link);
+    if (!fault.is_told_here) std::this_thread::sleep_for(kTimeToTell);
+    if (fault.is_told_here && !fault.have_all_answered) std::this_thread::sleep_for(kTimeToBeSeen);
+    end_at_once(fault.exit_code);
+  };
+  // A signal that comes while things are saved only asks whether all are still there; SIGTERM does,
+  // since launchers send it to the ranks that are left.
+  const auto end_wish = [this]() -> std::optional<ranks::EndWish> {
+    const int signal = waiting_signal();
+    if (signal == 0 || (is_saving_ && signal != SIGTERM)) return std::nullopt;
+    return ranks::EndWish{.ends = !is_saving_, .exit_code = exit_code_of(signal)};
+  };
+  const auto on_silence = [this](const std::string& text) {
+    erase_progress();
+    tell(errors_, text);
+  };
+  return {.on_fault = on_fault,
+          .end_wish = end_wish,
+          .on_silence = on_silence,
+          .timeout = timeout,
+          .launched_rank = launch.rank};
+}
+
 void RankProcess::silence() {
   if (messenger_->rank() == 0) return;
   errors_ = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -111,6 +138,13 @@ void RankProcess::silence() {
   close(nowhere);
 }
 
+int RankProcess::default_threads() const {
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  const int share = std::max(1, cores / group_->ranks_here());
+  // A launcher that binds ranks to the same cores shows them to each.
+  return std::min(base::ThreadPool::available_cores(), share);
+}
+
 void RankProcess::check_same_program(base::FileSystem& files) {
   const std::string sum = train::file_sum(files, "/proc/self/exe");
   ranks::check_same(*group_,
@@ -119,7 +153,11 @@ void RankProcess::check_same_program(base::FileSystem& files) {
                       .advice = "every machine needs the same build"},
                      {.name = "the instruction set",
                       .value = kernels::simd_target(),
-                      .advice = "HEADLIGHT_SIMD limits it on all of them, e.g. to avx2"}},
+                      .advice = "HEADLIGHT_SIMD limits it on all of them, e.g. to avx2"},
+                     {.name = "the checksum of its cosines and powers",
+                      .value = mathematics_sum(),
+                      .advice = "every machine needs the same C library, and processors for which "
+                                "it computes alike"}},
                     ErrorKind::failed);
 }
 

@@ -15,6 +15,7 @@ namespace headlight::cli {
 
 class RankProcess {
  public:
+  // Null for a single rank where MPI cannot be loaded: it works alone.
   // Throws Error(failed) where MPI cannot be loaded or knows of fewer ranks than the launcher, and
   // Error(usage) for a number of ranks that is no power of two. From then on signals wait, and all
   // ranks but the first are silent. `timeout`: all have to come together within it.
@@ -23,6 +24,9 @@ class RankProcess {
 
   ranks::Group& group() { return *group_; }
   ranks::Messenger& messenger() { return *messenger_; }
+
+  // Of the cores that it may use, this rank's part where its machine has others too.
+  int default_threads() const;
 
   // Throws Error(failed) unless all ranks run the same program with the same instruction set.
   void check_same_program(base::FileSystem& files);
@@ -47,6 +51,8 @@ class RankProcess {
 
  private:
   RankProcess() = default;
+  ranks::MessengerOptions messenger_options(const ranks::Launch& launch,
+                                            std::chrono::duration<double> timeout);
   void silence();
 
   std::optional<Uninterrupted> signals_wait_;
