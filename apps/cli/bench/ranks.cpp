@@ -9,6 +9,7 @@
 
 #include "apps/cli/bench/work.h"
 #include "apps/cli/program/progress.h"
+#include "apps/cli/program/terminal.h"
 
 namespace headlight::cli {
 namespace {
