@@ -22,6 +22,10 @@ struct MarkedText {
     return std::string_view(given).substr(given.empty() ? 0 : begin, end - begin).find('\1') !=
            std::string_view::npos;
   }
+  bool has_written(size_t begin, size_t end) const {
+    return given.empty() ||
+           std::string_view(given).substr(begin, end - begin).find('\0') != std::string_view::npos;
+  }
   MarkedText slice(size_t begin, size_t end) const;
   MarkedText& append(const MarkedText& more);
   // Bytes with one mark for all of them.

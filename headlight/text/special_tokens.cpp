@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <set>
 
 #include "headlight/text/unicode.h"
 
@@ -143,28 +142,77 @@ AddedTokenFinder written_finder(const std::vector<AddedToken>& tokens) {
   return AddedTokenFinder(written);
 }
 
-AddedTokenFinder::AddedTokenFinder(const std::vector<AddedToken>& tokens)
-    : tokens_(tokens), is_first_byte_(256) {
-  std::set<size_t, std::greater<>> lengths;
-  for (const AddedToken& token : tokens_) {
-    by_content_.emplace(token.content, &token);
-    lengths.insert(token.content.size());
-    is_first_byte_[static_cast<unsigned char>(token.content[0])] = true;
-  }
-  lengths_.assign(lengths.begin(), lengths.end());
+namespace {
+
+std::vector<std::string_view> contents_of(const std::vector<AddedToken>& tokens) {
+  std::vector<std::string_view> contents;
+  for (const AddedToken& token : tokens) contents.push_back(token.content);
+  return contents;
 }
 
-const AddedToken* AddedTokenFinder::token_at(std::string_view text, size_t at,
-                                             const SpecialPlaces& special) const {
-  if (!is_first_byte_[static_cast<unsigned char>(text[at])]) return nullptr;
-  for (const size_t length : lengths_) {
-    if (length > text.size() - at) continue;
-    const auto found = by_content_.find(text.substr(at, length));
-    if (found == by_content_.end()) continue;
-    if (!found->second->is_special || special.allow(at, at + length)) return found->second;
+}  // namespace
+
+AddedTokenFinder::AddedTokenFinder(const std::vector<AddedToken>& tokens)
+    : tokens_(tokens), search_(contents_of(tokens_)) {}
+
+// One text. Tokens are found first, whatever they take with them: white space that one takes is
+// still there for the next one to be found in.
+class AddedTokenFinder::Splitting {
+ public:
+  Splitting(const AddedTokenFinder& finder, std::string_view text, const SpecialPlaces& special)
+      : finder_(finder), text_(text), special_(special), walk_(finder.search_, text) {}
+
+  // The next token from the place on, which becomes its end; nothing: there is none.
+  const AddedToken* next(size_t& at) {
+    while (at < text_.size()) {
+      const int32_t longest = walk_.longest_at(at);
+      if (longest == TokenSearch::kNone) {
+        ++at;
+        continue;
+      }
+      const int32_t chosen = allowed(longest, at);
+      const AddedToken& token = finder_.token(chosen == TokenSearch::kNone ? longest : chosen);
+      const size_t length = token.content.size();
+      const bool is_hidden = chosen == TokenSearch::kNone;
+      // What is plain text as a whole hides no shorter tokens, as others have it.
+      at += is_hidden && !special_.are_plain(at, at + length) ? 1 : length;
+      if (is_hidden) continue;
+      if (token.is_single_word && !stands_alone(text_, at - length, length)) continue;
+      return &token;
+    }
+    return nullptr;
   }
-  return nullptr;
-}
+
+  // Where the white space after a place ends. Runs of it are looked at once.
+  size_t end_of_space(size_t at) {
+    if (at < space_begin_ || at >= space_end_) {
+      space_begin_ = at;
+      space_end_ = at + white_space_after(text_.substr(at));
+    }
+    return std::max(at, space_end_);
+  }
+
+ private:
+  // A template's own token counts where a longer one would reach into what was given.
+  int32_t allowed(int32_t index, size_t at) const {
+    const auto may_be = [&](int32_t which) {
+      const AddedToken& token = finder_.token(which);
+      return !token.is_special || special_.allow(at, at + token.content.size());
+    };
+    if (may_be(index)) return index;
+    if (special_.are_plain(at, at + finder_.token(index).content.size())) return TokenSearch::kNone;
+    do index = finder_.search_.next_shorter(index);
+    while (index != TokenSearch::kNone && !may_be(index));
+    return index;
+  }
+
+  const AddedTokenFinder& finder_;
+  std::string_view text_;
+  const SpecialPlaces& special_;
+  TokenSearch::Walk walk_;
+  size_t space_begin_ = 0;
+  size_t space_end_ = 0;
+};
 
 void AddedTokenFinder::split(std::string_view text, const SpecialPlaces& special,
                              const std::function<void(std::string_view)>& plain,
@@ -173,22 +221,13 @@ void AddedTokenFinder::split(std::string_view text, const SpecialPlaces& special
   const auto give_plain = [&](size_t end) {
     if (end > begin) plain(text.substr(begin, end - begin));
   };
-  for (size_t at = 0; at < text.size();) {
-    const AddedToken* token = token_at(text, at, special);
-    if (!token) {
-      ++at;
-      continue;
-    }
-    if (token->is_single_word && !stands_alone(text, at, token->content.size())) {
-      at += token->content.size();
-      continue;
-    }
-    const std::string_view before = text.substr(begin, at - begin);
-    give_plain(at - (token->takes_left ? white_space_before(before) : 0));
+  Splitting splitting(*this, text, special);
+  for (size_t at = 0; const AddedToken* token = empty() ? nullptr : splitting.next(at);) {
+    const size_t start = at - token->content.size();
+    const std::string_view before = text.substr(begin, start > begin ? start - begin : 0);
+    give_plain(start - (token->takes_left ? white_space_before(before) : 0));
     found(token->id);
-    at += token->content.size();
-    if (token->takes_right) at += white_space_after(text.substr(at));
-    begin = at;
+    begin = token->takes_right ? splitting.end_of_space(at) : at;
   }
   give_plain(text.size());
 }

@@ -5,12 +5,12 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "headlight/text/component.h"
 #include "headlight/text/marked_text.h"
 #include "headlight/text/normalizer.h"
+#include "headlight/text/token_search.h"
 #include "headlight/text/tokenizer.h"
 #include "headlight/text/vocabulary.h"
 
@@ -46,6 +46,10 @@ struct SpecialPlaces {
   const MarkedText* marks = nullptr;  // of a text that the one in question is a part of
   size_t offset = 0;                  // its place in that
 
+  // Whether no byte of it can be a part of a special token.
+  bool are_plain(size_t begin, size_t end) const {
+    return !anywhere || (marks && !marks->has_written(offset + begin, offset + end));
+  }
   bool allow(size_t begin, size_t end) const {
     return anywhere && !(marks && marks->has_given(offset + begin, offset + end));
   }
@@ -55,10 +59,9 @@ struct SpecialPlaces {
 class AddedTokenFinder {
  public:
   explicit AddedTokenFinder(const std::vector<AddedToken>& tokens);
-  AddedTokenFinder(AddedTokenFinder&&) = default;  // not copied: the index points into the tokens
-  AddedTokenFinder& operator=(AddedTokenFinder&&) = default;
 
   bool empty() const { return tokens_.empty(); }
+  const std::vector<AddedToken>& tokens() const { return tokens_; }
 
   // Calls `plain` with each stretch of text without added tokens, `found` with each token's id.
   void split(std::string_view text, const SpecialPlaces& special,
@@ -66,12 +69,11 @@ class AddedTokenFinder {
              const std::function<void(int64_t)>& found) const;
 
  private:
-  const AddedToken* token_at(std::string_view text, size_t at, const SpecialPlaces& special) const;
+  class Splitting;
+  const AddedToken& token(int32_t index) const { return tokens_[static_cast<size_t>(index)]; }
 
   std::vector<AddedToken> tokens_;
-  std::unordered_map<std::string_view, const AddedToken*> by_content_;
-  std::vector<size_t> lengths_;  // longest first
-  std::vector<bool> is_first_byte_;
+  TokenSearch search_;
 };
 
 // Those that are found in the text as it is, or in the normalised one; what is looked for there is

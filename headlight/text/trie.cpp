@@ -9,8 +9,6 @@ namespace headlight::text {
 namespace {
 
 constexpr size_t kMostNodes = size_t{1} << 24;
-constexpr size_t kLongestEntry =
-    8000;  // bytes of a text: each place of what is looked at may take as many
 
 // A node whose children are still to come: the texts that pass through it.
 struct Range {
@@ -22,12 +20,13 @@ struct Range {
 
 }  // namespace
 
-Trie::Trie(std::vector<std::pair<std::string_view, int32_t>> texts, const std::string& name) {
+Trie::Trie(std::vector<std::pair<std::string_view, int32_t>> texts, const std::string& name,
+           size_t longest) {
   first_.fill(kNone);
   for (const auto& [text, value] : texts) {
-    if (text.size() <= kLongestEntry) continue;
+    if (text.size() <= longest) continue;
     refuse_tokenizer(name, "a token has " + std::to_string(text.size()) + " bytes, at most " +
-                               std::to_string(kLongestEntry) + " are read");
+                               std::to_string(longest) + " are read");
   }
   std::ranges::sort(texts);
   nodes_.emplace_back();  // the root
@@ -54,11 +53,11 @@ Trie::Trie(std::vector<std::pair<std::string_view, int32_t>> texts, const std::s
     }
   }
   for (size_t byte = 0; byte < first_.size(); ++byte) {
-    first_[byte] = child(nodes_[0], static_cast<unsigned char>(byte));
+    first_[byte] = child_of(nodes_[0], static_cast<unsigned char>(byte));
   }
 }
 
-int32_t Trie::child(const Node& parent, unsigned char byte) const {
+int32_t Trie::child_of(const Node& parent, unsigned char byte) const {
   const auto begin = nodes_.begin() + parent.first_child;
   const auto end = begin + parent.child_count;
   const auto found = std::ranges::lower_bound(begin, end, byte, {}, &Node::byte);
