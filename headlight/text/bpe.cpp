@@ -77,7 +77,7 @@ void Bpe::add_merge(const Vocabulary& vocabulary, const std::pair<std::string, s
 void Bpe::add_characters(const Vocabulary& vocabulary) {
   for (int64_t id = 0; id < vocabulary.size(); ++id) {
     const std::string& token = vocabulary.token(id);
-    if (vocabulary.is_special(id) || token.empty()) continue;
+    if (!vocabulary.is_plain(id) || token.empty()) continue;
     const CodePoint first = code_point_at(token, 0);
     if (first.length == token.size()) character_ids_[first.value] = static_cast<int32_t>(id);
   }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "headlight/text/jinja/template.h"
+#include "headlight/text/tokenizer_class.h"
 #include "headlight/text/tokenizer_read.h"
 #include "headlight/text/tokenizer_settings.h"
 
@@ -18,13 +19,24 @@ constexpr const char* kTemplateFile = "chat_template.jinja";
 constexpr const char* kConfigFile = "tokenizer_config.json";
 constexpr uint64_t kMostTemplateBytes = 1'000'000;
 
+// Whether Llama's class is named for a tokenizer of another kind, which has no tokens of its own.
+bool has_byte_level_llama(base::FileSystem& files, const std::string& directory,
+                          const TokenizerSettings& settings) {
+  const std::string path = directory + "/tokenizer.json";
+  return settings.chosen_class == "LlamaTokenizer" && base::exists(files, path) &&
+         is_byte_level(io::read_json(files, path, kTokenizerFileLimit));
+}
+
 // Loaded models are named by their folder, or by a GGUF file that holds everything.
 std::map<std::string, std::string> tokens_of(base::FileSystem& files,
                                              const std::string& directory) {
   if (io::is_gguf_file(files, directory)) return token_roles(load_tokenizer(files, directory));
   std::map<std::string, std::string> tokens;
-  for (const auto& [role, token] : read_tokenizer_settings(files, directory).roles) {
-    tokens[role] = token.content;
+  const TokenizerSettings settings = read_tokenizer_settings(files, directory);
+  for (const auto& [role, token] : settings.roles) tokens[role] = token.content;
+  if (!has_byte_level_llama(files, directory, settings)) {
+    const auto& usual = usual_tokens(settings.chosen_class);
+    tokens.insert(usual.begin(), usual.end());
   }
   return tokens;
 }

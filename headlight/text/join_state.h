@@ -17,6 +17,7 @@ struct JoinState {
   std::string bytes = {};       // of tokens that stand for single bytes
   std::string held = {};        // what is taken away if the text ends with it
   std::string unfinished = {};  // the beginning of a code point
+  std::string uncleaned = {};   // text from which spaces may still be taken
 };
 
 }  // namespace headlight::text

@@ -176,7 +176,7 @@ std::string Joiner::applied(const std::vector<Step>& steps, std::string text, bo
 
 std::string Joiner::bytes_of(const std::string& token, bool is_first, bool is_special) const {
   if (end_ == End::spaced) return (is_first ? "" : " ") + token;
-  if (is_special && (is_byte_level() || end_ == End::sentence_piece)) return token;
+  if (is_special && end_ == End::sentence_piece) return token;
   std::string text = applied(steps_, token, is_first);
   if (is_byte_level()) return bytes_of_token(text).value_or(text);
   const auto byte = falls_back_ ? byte_of_token(text) : std::nullopt;

@@ -19,7 +19,7 @@ class Joiner {
 
   bool is_byte_level() const { return end_ == End::byte_level; }
   // What the token adds to a text after others; is_first: that begins with it. It may be a part of
-  // a code point. `special` tokens appear as they are where bytes are written as letters.
+  // a code point. SentencePiece shows `special` tokens as they are.
   std::string bytes_of(const std::string& token, bool is_first, bool is_special) const;
 
   // What is certain of the text when this token has come. All that this and finish() give, joined,

@@ -1,6 +1,7 @@
 // Encoding and decoding by the parts.
 #include "headlight/text/tokenizer.h"
 
+#include "headlight/text/clean_up.h"
 #include "headlight/text/repair.h"
 #include "headlight/text/tokenizer_parts.h"
 #include "headlight/text/unicode.h"
@@ -119,6 +120,12 @@ void encode_plain(const TokenizerParts& parts, std::string_view text, bool is_be
       [&](int64_t id) { buffer.ids().push_back(id); });
 }
 
+[[noreturn]] void refuse_missing(const std::string& token) {
+  throw base::Error(base::ErrorKind::bad_input, "text", "the special token " + io::in_quotes(token),
+                    "the files beside the tokenizer name it and none gives it an id; leave it out, "
+                    "or write its id into added_tokens_decoder of tokenizer_config.json");
+}
+
 void encode_text(const TokenizerParts& parts, std::string_view text, const SpecialPlaces& special,
                  const IdTaker& take) {
   IdBuffer buffer(take);
@@ -130,10 +137,15 @@ void encode_text(const TokenizerParts& parts, std::string_view text, const Speci
         encode_plain(parts, plain, plain.data() == text.data(), inside, buffer);
       },
       [&](int64_t id) {
+        if (id < 0) refuse_missing(parts.missing[static_cast<size_t>(-1 - id)]);
         buffer.ids().push_back(id);
         buffer.pass_on_many();
       });
   buffer.pass_on();
+}
+
+bool finds_special(const TokenizerParts& parts, const EncodeOptions& options) {
+  return options.special && !parts.splits_special;
 }
 
 std::optional<Sizes::Cut> cut_for(const TokenizerParts& parts, const EncodeOptions& options) {
@@ -151,12 +163,13 @@ Ids kept_ids(const TokenizerParts& parts, std::string_view text, const EncodeOpt
   Ids kept;
   const Sizes sizes{.cut = cut_for(parts, options)};
   constexpr size_t kSpare = 65'536;
-  encode_text(parts, text, {.anywhere = options.special}, [&](std::span<const int64_t> ids) {
-    kept.insert(kept.end(), ids.begin(), ids.end());
-    const bool is_long = sizes.cut && kept.size() > kSpare &&
-                         static_cast<int64_t>(kept.size() - kSpare) > sizes.cut->longest;
-    if (is_long) sizes.shorten(kept, 0);
-  });
+  encode_text(
+      parts, text, {.anywhere = finds_special(parts, options)}, [&](std::span<const int64_t> ids) {
+        kept.insert(kept.end(), ids.begin(), ids.end());
+        const bool is_long = sizes.cut && kept.size() > kSpare &&
+                             static_cast<int64_t>(kept.size() - kSpare) > sizes.cut->longest;
+        if (is_long) sizes.shorten(kept, 0);
+      });
   sizes.shorten(kept, around);
   return kept;
 }
@@ -213,7 +226,7 @@ void Tokenizer::encode(std::string_view text, EncodeOptions options, const IdTak
   }
   check_text(text);
   if (options.framed) take(parts_->frame.before);
-  encode_text(*parts_, text, {.anywhere = options.special}, take);
+  encode_text(*parts_, text, {.anywhere = finds_special(*parts_, options)}, take);
   if (options.framed) take(parts_->frame.after);
 }
 
@@ -221,7 +234,7 @@ std::vector<int64_t> Tokenizer::encode(const MarkedText& text) const {
   check_text(text.bytes);
   Ids ids;
   encode_text(
-      *parts_, text.bytes, {.anywhere = true, .marks = &text},
+      *parts_, text.bytes, {.anywhere = !parts_->splits_special, .marks = &text},
       [&](std::span<const int64_t> some) { ids.insert(ids.end(), some.begin(), some.end()); });
   return ids;
 }
@@ -246,7 +259,8 @@ const std::string& Tokenizer::token(int64_t id) const {
 }
 
 std::string Tokenizer::bytes(int64_t id, bool is_first) const {
-  return parts_->joiner.bytes_of(token(id), is_first, is_special(id));
+  check_id(parts_->vocabulary, id);
+  return parts_->joiner.bytes_of(parts_->decoded(id), is_first, is_special(id));
 }
 
 std::optional<int64_t> Tokenizer::find(std::string_view token) const {
@@ -267,9 +281,20 @@ StreamDecoder::StreamDecoder(Tokenizer tokenizer, DecodeOptions options)
 std::string StreamDecoder::add(int64_t id) {
   const bool is_special = tokenizer_.is_special(id);
   if (!options_.special && is_special) return "";
-  return tokenizer_.parts_->joiner.add(state_, tokenizer_.token(id), is_special);
+  const TokenizerParts& parts = *tokenizer_.parts_;
+  std::string text = parts.joiner.add(state_, parts.decoded(id), is_special);
+  return parts.cleans_up ? clean_up(state_.uncleaned, text) : text;
 }
 
-std::string StreamDecoder::finish() { return tokenizer_.parts_->joiner.finish(state_); }
+std::string StreamDecoder::waiting() const {
+  if (state_.bytes.empty() || io::valid_utf8_length(state_.bytes) < state_.bytes.size()) return {};
+  return StreamDecoder(*this).finish();
+}
+
+std::string StreamDecoder::finish() {
+  const std::string uncleaned = std::move(state_.uncleaned);
+  std::string text = tokenizer_.parts_->joiner.finish(state_);
+  return tokenizer_.parts_->cleans_up ? cleaned_up(uncleaned + text) : text;
+}
 
 }  // namespace headlight::text

@@ -128,6 +128,9 @@ class StreamDecoder {
   // Whole code points only: the beginning of one waits for its rest, and what the end of a text
   // would lose for more to come.
   std::string add(int64_t id);
+  // The text of bytes that came one by one and are code points by now, though more of them may make
+  // U+FFFD of them all; empty: none are.
+  std::string waiting() const;
   // What still waits, the beginnings of code points as U+FFFD; the next id begins a new text.
   std::string finish();
 

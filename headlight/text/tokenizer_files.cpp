@@ -4,6 +4,7 @@
 
 #include "headlight/text/gguf_tokenizer.h"
 #include "headlight/text/sentence_piece_read.h"
+#include "headlight/text/tokenizer_class.h"
 #include "headlight/text/tokenizer_parts.h"
 #include "headlight/text/tokenizer_read.h"
 #include "headlight/text/tokenizer_settings.h"
@@ -67,6 +68,18 @@ int64_t id_of(const Vocabulary::Entries& entries, const std::string& token,
   refuse_tokenizer(name, "the token " + io::in_quotes(token) + " is missing");
 }
 
+// BERT's and RoBERTa's tokens around a text.
+Object frame_of_classes(const Vocabulary::Entries& entries, const TokenizerSettings& settings,
+                        const char* type, const char* usual_begin, const char* usual_end,
+                        const std::string& name) {
+  const auto pair_of = [&](const std::string& token) {
+    return io::Json::Array{token, id_of(entries, token, name)};
+  };
+  return {{"type", type},
+          {"sep", pair_of(settings.token("sep_token", usual_end))},
+          {"cls", pair_of(settings.token("cls_token", usual_begin))}};
+}
+
 Tokenizer read_bpe_files(base::FileSystem& files, const std::string& vocabulary_path,
                          const std::string& merges_path) {
   const io::Json document = io::parse_json(read_file(files, vocabulary_path), vocabulary_path);
@@ -83,10 +96,19 @@ Tokenizer read_bpe_files(base::FileSystem& files, const std::string& vocabulary_
       read_tokenizer_settings(files, base::directory_of(vocabulary_path));
   TokenizerPlan plan =
       byte_level_plan(merges_path, std::move(entries), std::move(merges), std::move(added));
+  const ByteLevelClass parts = byte_level_class(
+      settings.chosen_class, settings.adds_prefix_space.value_or(false), vocabulary_path);
+  plan.normalizer = parts.normalizer;
+  plan.pre_tokenizer = parts.pre_tokenizer;
   apply_settings(settings, plan);
-  constexpr const char* kEndOfText = "<|endoftext|>";
-  plan.post_processor = begin_and_end(settings, plan, settings.adds_begin.value_or(false),
-                                      settings.adds_end.value_or(false), kEndOfText, kEndOfText);
+  if (parts.is_framed && !settings.adds_begin && !settings.adds_end) {
+    plan.post_processor =
+        frame_of_classes(plan.entries, settings, "RobertaProcessing", "<s>", "</s>", merges_path);
+  } else {
+    constexpr const char* kEndOfText = "<|endoftext|>";
+    plan.post_processor = begin_and_end(settings, plan, settings.adds_begin.value_or(false),
+                                        settings.adds_end.value_or(false), kEndOfText, kEndOfText);
+  }
   return Tokenizer(TokenizerParts(std::move(plan)));
 }
 
@@ -101,16 +123,6 @@ Object bert_normalizer(const TokenizerSettings& settings) {
           {"lowercase", is_lower}};
 }
 
-Object bert_frame(const Vocabulary::Entries& entries, const TokenizerSettings& settings,
-                  const std::string& name) {
-  const auto pair_of = [&](const std::string& token) {
-    return io::Json::Array{token, id_of(entries, token, name)};
-  };
-  return {{"type", "BertProcessing"},
-          {"sep", pair_of(settings.token("sep_token", "[SEP]"))},
-          {"cls", pair_of(settings.token("cls_token", "[CLS]"))}};
-}
-
 Tokenizer read_word_pieces(base::FileSystem& files, const std::string& directory,
                            const std::string& path) {
   const std::string text = read_file(files, path);
@@ -122,7 +134,7 @@ Tokenizer read_word_pieces(base::FileSystem& files, const std::string& directory
   std::vector<AddedToken> added = well_known_tokens(entries, {});
   const TokenizerSettings settings = read_tokenizer_settings(files, directory);
   const WordPiece::Settings pieces{.unknown = settings.token("unk_token", "[UNK]")};
-  Object frame = bert_frame(entries, settings, path);
+  Object frame = frame_of_classes(entries, settings, "BertProcessing", "[CLS]", "[SEP]", path);
   TokenizerPlan plan{.name = path,
                      .normalizer = bert_normalizer(settings),
                      .pre_tokenizer = Object{{"type", "BertPreTokenizer"}},

@@ -1,6 +1,7 @@
 // tokenizer.json, read and written.
 #include <algorithm>
 
+#include "headlight/text/tokenizer_class.h"
 #include "headlight/text/tokenizer_parts.h"
 #include "headlight/text/tokenizer_read.h"
 #include "headlight/text/tokenizer_settings.h"
@@ -113,7 +114,7 @@ Object vocabulary_json(const Vocabulary& vocabulary) {
   Object result;
   result.reserve(static_cast<size_t>(vocabulary.size()));
   for (int64_t id = 0; id < vocabulary.size(); ++id) {
-    result.emplace_back(vocabulary.token(id), id);
+    if (!vocabulary.is_only_added(id)) result.emplace_back(vocabulary.token(id), id);
   }
   return result;
 }
@@ -140,9 +141,16 @@ Tokenizer parse_tokenizer(std::string_view json, const std::string& name) {
 }
 
 Tokenizer parse_tokenizer(std::string_view json, const std::string& name,
-                          const TokenizerSettings& settings) {
-  const io::Json document = io::parse_json(json, name);
+                          const TokenizerSettings& given) {
+  io::Json document = io::parse_json(json, name);
   if (!document.object()) refuse_tokenizer(name, "is not an object");
+  TokenizerSettings settings = given;
+  // Llama 3 and others: the class is named, and would split texts in another way.
+  if (settings.chosen_class == "LlamaTokenizer" && is_byte_level(document)) {
+    settings.chosen_class = kGenericClass;
+    settings.is_generic = true;
+  }
+  apply_class(settings, document);
   const io::Json* model_json = document.find("model");
   if (!model_json || !model_json->object()) refuse_tokenizer(name, "\"model\" is no object");
   const Component model(*model_json, "model", name);
@@ -161,12 +169,6 @@ Tokenizer parse_tokenizer(std::string_view json, const std::string& name,
                        return file.read(vocabulary, takes_bytes);
                      }};
   apply_settings(settings, plan);
-  // As transformers does: what is said beside the file replaces what the file says.
-  if (settings.adds_begin || settings.adds_end) {
-    const bool begins = settings.adds_begin.value_or(false) && settings.roles.contains("bos_token");
-    const bool ends = settings.adds_end.value_or(false) && settings.roles.contains("eos_token");
-    plan.post_processor = begin_and_end(settings, plan, begins, ends, "", "");
-  }
   return Tokenizer(TokenizerParts(std::move(plan)));
 }
 
@@ -194,7 +196,9 @@ std::string Tokenizer::json() const {
 }
 
 std::string Tokenizer::config_json() const {
-  Object document = {{"clean_up_tokenization_spaces", false}};
+  Object document = {{"clean_up_tokenization_spaces", parts_->cleans_up}};
+  if (parts_->cleans_up && kind() == "bpe") document.emplace_back(kCleansUpBpe, true);
+  if (parts_->splits_special) document.emplace_back("split_special_tokens", true);
   if (parts_->files.empty()) {
     document.insert(document.begin(), {"tokenizer_class", "PreTrainedTokenizerFast"});
   }

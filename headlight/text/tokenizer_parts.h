@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <unordered_map>
 
 #include "headlight/text/joiner.h"
 #include "headlight/text/model.h"
@@ -25,8 +26,12 @@ struct TokenizerPlan {
   io::Json padding = {};
   Vocabulary::Entries entries = {};
   std::vector<AddedToken> added = {};
+  std::vector<AddedToken> missing = {};  // special tokens that are named and have no id
   TokenRoles roles = {};
   bool takes_language = false;  // >>tur<< before a text is a token
+  bool splits_special = false;  // no text becomes a special token
+  bool cleans_up = false;       // decoded texts, of models that are not BPE
+  bool cleans_up_bpe = false;
   // What a tokenizer that tokenizer.json cannot tell is saved as: names and bytes.
   std::vector<std::pair<std::string, std::string>> files = {};
   // `takes_bytes`: pieces are bytes and not characters.
@@ -36,6 +41,9 @@ struct TokenizerPlan {
 struct TokenizerParts {
   explicit TokenizerParts(TokenizerPlan plan);
 
+  // What a token is decoded from: an added one that is normalized from what is found in texts.
+  const std::string& decoded(int64_t id) const;
+
   io::Json normalizer_json;
   io::Json pre_tokenizer_json;
   io::Json post_processor_json;
@@ -44,6 +52,7 @@ struct TokenizerParts {
   io::Json padding_json;
   std::vector<AddedToken> added;
   bool takes_language;
+  bool splits_special;
   std::vector<std::pair<std::string, std::string>> files;
   Vocabulary vocabulary;
   Normalizer normalizer;
@@ -51,10 +60,13 @@ struct TokenizerParts {
   Joiner joiner;
   Frame frame;
   Sizes sizes;
-  AddedTokenFinder finder;             // of tokens in the text as it is
+  std::vector<std::string> missing;    // special tokens that are named and have no id
+  AddedTokenFinder finder;             // of tokens in the text as it is; -1, -2, …: missing ones
   AddedTokenFinder normalized_finder;  // of tokens in the normalised text
   AddedTokenFinder written_finder;     // of special ones of these, in the text as it is
+  std::unordered_map<int64_t, std::string> normalized;  // what is found of these, by id
   std::unique_ptr<Model> model;
+  bool cleans_up;  // decoded texts
   SpecialIds special;
   std::optional<int64_t> mask;
 };

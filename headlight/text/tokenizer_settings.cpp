@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "headlight/text/tokenizer_class.h"
+
 namespace headlight::text {
 namespace {
 
@@ -45,20 +47,40 @@ std::optional<AddedToken> token_of(const io::Json& value, const std::string& pla
                     .takes_right = entry.flag("rstrip", false)};
 }
 
+void add_special(const io::Json& value, const std::string& place, const std::string& path,
+                 TokenizerSettings& settings) {
+  auto token = token_of(value, place, path);
+  if (token && !token->content.empty()) settings.other_special.push_back(*std::move(token));
+}
+
+// Tokens that a model has for itself, "image_token", come before those of lists.
+void read_own_tokens(const io::Json& document, const std::string& path,
+                     TokenizerSettings& settings) {
+  for (const auto& [key, value] : *document.object()) {
+    const bool is_role = std::ranges::find(kRoles, std::string_view(key)) != kRoles.end();
+    if (key.ends_with("_token") && !is_role && value.text())
+      add_special(value, key, path, settings);
+  }
+  for (const char* key : {"model_specific_special_tokens", "extra_special_tokens"}) {
+    const io::Json* tokens = document.find(key);
+    if (!tokens || !tokens->object()) continue;
+    for (const auto& [name, value] : *tokens->object()) add_special(value, name, path, settings);
+  }
+}
+
 void read_roles(const io::Json& document, const std::string& path, TokenizerSettings& settings) {
+  if (!document.object()) return;
   for (const std::string_view role : kRoles) {
     const io::Json* value = document.find(role);
     if (!value) continue;
     auto token = token_of(*value, std::string(role), path);
     if (token && !token->content.empty()) settings.roles[std::string(role)] = *std::move(token);
   }
+  read_own_tokens(document, path, settings);
   for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
     const io::Json* list = document.find(key);
     if (!list || !list->array()) continue;
-    for (const io::Json& value : *list->array()) {
-      const auto token = token_of(value, key, path);
-      if (token && !token->content.empty()) settings.other_special.push_back(token->content);
-    }
+    for (const io::Json& value : *list->array()) add_special(value, key, path, settings);
   }
 }
 
@@ -86,8 +108,8 @@ void read_added_decoder(const io::Json& decoder, const std::string& path,
 void read_added_tokens_file(const io::Json& document, const std::string& path,
                             TokenizerSettings& settings) {
   if (!document.object()) return;
-  std::unordered_set<std::string_view> special(settings.other_special.begin(),
-                                               settings.other_special.end());
+  std::unordered_set<std::string_view> special;
+  for (const AddedToken& token : settings.other_special) special.insert(token.content);
   for (const auto& [role, token] : settings.roles) special.insert(token.content);
   for (const auto& [content, value] : *document.object()) {
     const auto id = value.integer();
@@ -98,23 +120,6 @@ void read_added_tokens_file(const io::Json& document, const std::string& path,
     settings.added.push_back(
         {.id = *id, .content = content, .is_special = is_special, .is_normalized = !is_special});
   }
-}
-
-// Sets a member, where the settings say anything of it.
-void set_flag(io::Json& component, const char* key, const std::optional<bool>& value) {
-  if (!value) return;
-  Object& object = *component.object();
-  const auto found = std::ranges::find(object, key, &io::Json::Member::first);
-  if (found == object.end()) {
-    object.emplace_back(key, *value);
-  } else {
-    found->second = *value;
-  }
-}
-
-bool has_type(const io::Json& component, std::string_view type) {
-  const io::Json* name = component.find("type");
-  return name && name->text() && *name->text() == type;
 }
 
 int64_t id_in(const TokenizerPlan& plan, const std::string& token) {
@@ -156,14 +161,24 @@ class TokenAdder {
     }
   }
 
-  // A word or a mark that has a role stays what it is in a text.
+  bool has(const std::string& token) const {
+    return added_.contains(token) || entries_.contains(token);
+  }
+
+  // A word or a mark that has a role stays what it is in a text. What is no token at
+  // all has no id: models have no row for the one that transformers would give it.
   void make_special(const AddedToken& token) {
+    if (added_.contains(token.content)) return;
     const auto known = entries_.find(token.content);
-    if (known == entries_.end() || added_.contains(token.content)) return;
-    if (!is_bracketed(token.content)) return;
+    if (known != entries_.end() && !is_bracketed(token.content)) return;
     AddedToken special = token;
-    special.id = known->second;
     special.is_special = true;
+    if (known == entries_.end()) {
+      special.is_normalized = false;
+      if (missing_.insert(special.content).second) plan_.missing.push_back(std::move(special));
+      return;
+    }
+    special.id = known->second;
     added_.emplace(special.content, plan_.added.size());
     plan_.added.push_back(std::move(special));
   }
@@ -172,7 +187,19 @@ class TokenAdder {
   TokenizerPlan& plan_;
   std::unordered_map<std::string_view, int64_t> entries_;
   std::unordered_map<std::string, size_t> added_;  // places
+  std::unordered_set<std::string> missing_;
 };
+
+// The class by what the folder's model is, too.
+std::string class_beside(base::FileSystem& files, const std::string& directory,
+                         const std::string& named) {
+  const io::Json model = read_settings_file(files, directory + "/config.json");
+  const auto text_of = [&](std::string_view key) {
+    const io::Json* value = model.find(key);
+    return value && value->text() ? *value->text() : std::string();
+  };
+  return chosen_class(named.empty() ? text_of("tokenizer_class") : named, text_of("model_type"));
+}
 
 }  // namespace
 
@@ -190,8 +217,13 @@ TokenizerSettings read_tokenizer_settings(base::FileSystem& files, const std::st
   settings.adds_end = flag_of(config, "add_eos_token", path);
   const io::Json* name = config.find("tokenizer_class");
   if (name && name->text()) settings.class_name = *name->text();
-  settings.is_generic = settings.class_name == "PreTrainedTokenizerFast" ||
-                        settings.class_name == "TokenizersBackend";
+  settings.chosen_class = class_beside(files, directory, settings.class_name);
+  settings.is_generic = settings.chosen_class == kGenericClass;
+  settings.is_legacy = flag_of(config, "legacy", path).value_or(false);
+  settings.keeps_accents = flag_of(config, "keep_accents", path).value_or(false);
+  settings.splits_special = flag_of(config, "split_special_tokens", path).value_or(false);
+  settings.cleans_up = flag_of(config, "clean_up_tokenization_spaces", path).value_or(false);
+  settings.cleans_up_bpe = flag_of(config, kCleansUpBpe, path).value_or(false);
   settings.has_two_vocabularies = flag_of(config, "separate_vocabs", path).value_or(false);
   const io::Json* options = config.find("sp_model_kwargs");
   settings.has_options = options && options->object() && !options->object()->empty();
@@ -247,23 +279,24 @@ io::Json begin_and_end(const TokenizerSettings& settings, const TokenizerPlan& p
 }
 
 void apply_settings(const TokenizerSettings& settings, TokenizerPlan& plan) {
-  if (has_type(plan.pre_tokenizer, "ByteLevel")) {
-    set_flag(plan.pre_tokenizer, "add_prefix_space", settings.adds_prefix_space);
-  }
-  if (has_type(plan.normalizer, "BertNormalizer") && !settings.is_generic) {
-    set_flag(plan.normalizer, "lowercase", settings.lower_case);
-    set_flag(plan.normalizer, "strip_accents", settings.strips_accents);
-    set_flag(plan.normalizer, "handle_chinese_chars", settings.parts_chinese);
-  }
+  apply_class(settings, plan);
   TokenAdder tokens(plan);
   for (const AddedToken& token : settings.added) tokens.add(token);
-  for (const auto& [role, token] : settings.roles) {
-    plan.roles[role] = token.content;
-    tokens.make_special(token);
+  for (const std::string_view role : kRoles) {
+    const auto found = settings.roles.find(std::string(role));
+    if (found == settings.roles.end()) continue;
+    plan.roles[found->first] = found->second.content;
+    tokens.make_special(found->second);
   }
-  for (const std::string& content : settings.other_special) {
-    tokens.make_special({.content = content});
+  for (const AddedToken& token : settings.other_special) tokens.make_special(token);
+  for (const auto& [role, token] : usual_tokens(settings.chosen_class)) {
+    if (settings.roles.contains(role) || !tokens.has(token)) continue;
+    plan.roles[role] = token;
+    tokens.make_special({.content = token});
   }
+  plan.splits_special = settings.splits_special;
+  plan.cleans_up = settings.cleans_up;
+  plan.cleans_up_bpe = settings.cleans_up && settings.cleans_up_bpe;
 }
 
 }  // namespace headlight::text

@@ -44,6 +44,7 @@ Vocabulary::Vocabulary(Entries entries, const std::string& name) {
     }
   }
   is_special_.resize(tokens_.size());
+  is_only_added_.resize(tokens_.size());
 }
 
 std::optional<int64_t> Vocabulary::find(std::string_view token) const {
@@ -54,7 +55,7 @@ std::optional<int64_t> Vocabulary::find(std::string_view token) const {
 
 std::optional<int64_t> Vocabulary::find_plain(std::string_view token) const {
   const std::optional<int64_t> id = find(token);
-  return id && !is_special(*id) ? id : std::nullopt;
+  return id && is_plain(*id) ? id : std::nullopt;
 }
 
 }  // namespace headlight::text

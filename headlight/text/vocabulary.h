@@ -36,6 +36,10 @@ class Vocabulary {
   // Special tokens are not found in plain text.
   void make_special(int64_t id) { is_special_[static_cast<size_t>(id)] = true; }
   bool is_special(int64_t id) const { return is_special_[static_cast<size_t>(id)]; }
+  // Tokens that are only added ones are not the model's: it never makes them of a part of a text.
+  void make_only_added(int64_t id) { is_only_added_[static_cast<size_t>(id)] = true; }
+  bool is_only_added(int64_t id) const { return is_only_added_[static_cast<size_t>(id)]; }
+  bool is_plain(int64_t id) const { return !is_special(id) && !is_only_added(id); }
   std::optional<int64_t> find_plain(std::string_view token) const;
 
   size_t longest_token() const { return longest_token_; }  // bytes
@@ -43,6 +47,7 @@ class Vocabulary {
  private:
   std::vector<std::string> tokens_;
   std::vector<bool> is_special_;
+  std::vector<bool> is_only_added_;
   std::unordered_map<std::string_view, int64_t> ids_;
   size_t longest_token_ = 0;
 };
