@@ -40,6 +40,15 @@ std::string TextStream::finish() {
 
 std::string TextStream::release(bool is_last) {
   size_t certain = std::string::npos;
+  // A stop text ends a continuation though more bytes might change how its own are shown.
+  const std::string waiting_bytes =
+      is_last || ending_->stop_texts.empty() ? std::string() : decoder_->waiting();
+  if (!waiting_bytes.empty()) {
+    const std::string all = held_ + waiting_bytes;
+    for (const std::string& stop : ending_->stop_texts) {
+      if (all.find(stop) != std::string::npos) held_ = all;
+    }
+  }
   for (const std::string& stop : ending_->stop_texts) {
     certain = std::min(certain, held_.find(stop));
   }

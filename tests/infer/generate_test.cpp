@@ -128,6 +128,22 @@ TEST_F(Generate, cuts_before_a_stop_text_that_lies_across_ids) {
   EXPECT_EQ(pieces_, (std::vector<std::string>{"a", "b", "", "", ""}));
 }
 
+// Bytes that come one by one are shown when it is certain what they are together.
+TEST_F(Generate, ends_at_a_stop_text_that_is_a_byte_of_its_own) {
+  const text::Tokenizer tokenizer = text::parse_tokenizer(
+      R"({"decoder":{"type":"Sequence","decoders":[{"type":"ByteFallback"},{"type":"Fuse"}]},)"
+      R"("model":{"type":"WordLevel","vocab":{"a":0,"<0x0A>":1,"<0xC3>":2,"<0xA9>":3}}})",
+      "the file");
+  const Ids script = {0, 2, 3, 1, 1, 1, 1, 1};
+  const auto stopped_at = [&](const std::string& stop) {
+    return written(script, 4, {.stop_texts = {stop}, .tokenizer = &tokenizer});
+  };
+  EXPECT_EQ(stopped_at("\n").ids.size(), 4U);
+  EXPECT_EQ(stopped_at("\n").text, "aé");
+  EXPECT_EQ(stopped_at("\n").reason, StopReason::stop_text);
+  EXPECT_EQ(stopped_at("\n\n").ids.size(), 5U);
+}
+
 TEST_F(Generate, gives_what_it_held_back_when_a_stop_text_does_not_come) {
   const text::Tokenizer tokenizer = letters("abcdx");
   const Continuation result =
