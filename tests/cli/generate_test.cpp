@@ -56,6 +56,26 @@ TEST_F(GenerateCommand, prints_the_continuation_alone) {
   EXPECT_EQ(generated({"--prompt", "a", "--max_new_tokens=0"}), "\n");
 }
 
+TEST_F(GenerateCommand, puts_before_a_prompt_what_its_tokenizer_puts_before_a_text) {
+  const std::string folder = folder_ / "framed";
+  std::filesystem::copy(model_folders().gpt(), folder);
+  std::string tokenizer = folder_.get("framed/tokenizer.json");
+  const std::string none = R"("post_processor":null)";
+  ASSERT_NE(tokenizer.find(none), std::string::npos);
+  tokenizer.replace(
+      tokenizer.find(none), none.size(),
+      R"("post_processor":{"type":"BertProcessing","sep":["<end>",0],"cls":["<start>",1]})");
+  folder_.put("framed/tokenizer.json", tokenizer);
+  const auto prompt = [&](const std::vector<std::string>& more) {
+    return *json_of(with({"generate", folder, "--max-new-tokens", "1"}, more)).find("prompt_ids");
+  };
+  const io::Json plain = prompt({"--prompt", "a"});
+  ASSERT_EQ(plain.array()->size(), 2U);
+  EXPECT_EQ((*plain.array())[0], io::Json(1));
+  EXPECT_EQ(prompt({"--prompt", "<start>a", "--special"}), plain);
+  EXPECT_EQ(prompt({"--prompt-ids", "2"}).array()->size(), 1U);
+}
+
 TEST_F(GenerateCommand, takes_the_prompt_from_a_file_from_ids_or_from_standard_input) {
   const std::string expected = generated({"--prompt", "ağ"});
   EXPECT_EQ(expected, kScript.substr(1) + "\n");

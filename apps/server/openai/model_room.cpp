@@ -108,7 +108,8 @@ void ModelRoom::check_ids(const std::string& param, const std::vector<int64_t>& 
 std::vector<int64_t> ModelRoom::encoded(const std::string& param, const std::string& text) const {
   if (!served_->tokenizer) return typed_ids(param, text);
   try {
-    return served_->tokenizer->encode(text);
+    const text::Tokenizer& tokenizer = *served_->tokenizer;
+    return translates() ? tokenizer.encode(text) : recipes::prompt_ids(tokenizer, text);
   } catch (const base::Error& error) {
     refuse_value(param, error.what(), "invalid_value");
   }
