@@ -1,9 +1,10 @@
 // Decoders of tokenizer.json, read, and the steps that look at one token.
 #include "headlight/text/joiner.h"
 
-#include <array>
+#include <utility>
 
 #include "headlight/text/byte_alphabet.h"
+#include "headlight/text/clean_up.h"
 #include "headlight/text/growth.h"
 #include "headlight/text/sentence_piece_text.h"
 #include "headlight/text/unicode.h"
@@ -21,21 +22,10 @@ void substitute(std::string& text, std::string_view from, std::string_view to) {
   }
 }
 
-// No space before marks and what English puts after an apostrophe, as BERT's decoder tidies.
+// As BERT's decoder tidies.
 std::string tidied(std::string text) {
-  using Change = std::pair<std::string_view, std::string_view>;
-  constexpr std::array<Change, 11> kChanges = {{{" .", "."},
-                                                {" ?", "?"},
-                                                {" !", "!"},
-                                                {" ,", ","},
-                                                {" ' ", "'"},
-                                                {" n't", "n't"},
-                                                {" 'm", "'m"},
-                                                {" do not", " don't"},
-                                                {" 's", "'s"},
-                                                {" 've", "'ve"},
-                                                {" 're", "'re"}}};
-  for (const auto& [from, to] : kChanges) substitute(text, from, to);
+  text = cleaned_up(std::move(text));
+  substitute(text, " do not", " don't");
   return text;
 }
 
