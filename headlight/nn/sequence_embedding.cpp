@@ -36,6 +36,8 @@ int64_t count_at(const Tensor& counts, int64_t b, int64_t otherwise) {
 
 SequenceEmbedding::SequenceEmbedding(Embedding tokens, const SequenceEmbeddingOptions& options)
     : options_(options), tokens_(std::move(tokens)) {
+  // Rows are read of a packed table too, and numbers of 16 bits stay so in it.
+  tokens_.weight()->expect_packing(WeightLayout::out_in);
   int64_t width = tokens_.weight()->shape()[1];
   if (!options.projection.empty()) {
     projection_.emplace(options.projection,

@@ -24,6 +24,7 @@ constexpr int64_t kGroupBytes = 640 << 10;
 // first-level cache.
 constexpr int64_t kFewRows = 48;
 constexpr int64_t kShallowDepth = 256;
+constexpr int64_t kWidenedDepth = 128;  // of 16-bit numbers, which are read and written there too
 // Blocks of c: enough of them for the threads, each of so many tiles of rows and multiply-adds that
 // it is worth a task.
 constexpr int64_t kEnoughTasks = 16;
@@ -74,7 +75,8 @@ struct Cut {
 // For rows so few that b is read and not used again: blocks of single panels, more where panels are
 // short. Reading a panel takes about as long as a whole tile's sums over it.
 inline void cut_few(int64_t k, int64_t panels, Cut& cut) {
-  cut.slice_depth = even_piece(k, cut.b_packed && !cut.widen_b ? kSliceDepth : kShallowDepth, 8);
+  const int64_t depth = cut.widen_b ? kWidenedDepth : cut.b_packed ? kSliceDepth : kShallowDepth;
+  cut.slice_depth = even_piece(k, depth, 8);
   cut.group_panels = 1;
   cut.block_rows = kFewRows;
   cut.block_panels = std::clamp<int64_t>(kTaskWork / ((k + 1) * kTileRows * kTileCols), 1, panels);
