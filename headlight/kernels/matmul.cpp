@@ -57,9 +57,17 @@ struct RightOperand {
   int64_t depth_stride;
 };
 
-// float16, in the low half of each word, as float32. See tensor::from_float16.
+// float16, in the low half of each word, as float32. Highway's own conversion knows no infinity where
+// the instruction set has none for float16; see tensor::from_float16.
 HWY_INLINE hn::Vec<FloatTag> widen_half(hn::Vec<hn::RebindToUnsigned<FloatTag>> bits) {
   const FloatTag d;
+#if HWY_TARGET <= HWY_AVX2
+  const hn::RebindToSigned<FloatTag> numbers;
+  const hn::Rebind<uint16_t, FloatTag> halves;
+  const hn::Rebind<hwy::float16_t, FloatTag> half_numbers;
+  const auto narrow = hn::DemoteTo(halves, hn::BitCast(numbers, bits));
+  return hn::PromoteTo(d, hn::BitCast(half_numbers, narrow));
+#else
   const hn::RebindToUnsigned<FloatTag> words;
   const auto magnitude = hn::And(bits, hn::Set(words, 0x7FFFu));
   const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(words, 0x8000u)));
@@ -67,6 +75,7 @@ HWY_INLINE hn::Vec<FloatTag> widen_half(hn::Vec<hn::RebindToUnsigned<FloatTag>> 
       hn::IfThenElseZero(hn::Gt(magnitude, hn::Set(words, 0x7BFFu)), hn::Set(words, 0x7F800000u));
   const auto number = hn::Mul(hn::BitCast(d, hn::ShiftLeft<13>(magnitude)), hn::Set(d, 0x1p112F));
   return hn::BitCast(d, hn::Or(hn::Or(sign, infinite), hn::BitCast(words, number)));
+#endif
 }
 
 // `pairs` rows of words, in each of which two rows of numbers lie, as twice as many of float32.
