@@ -52,7 +52,7 @@ Edges strongest_edges(const tensor::Tensor& weights, const EdgeOptions& options)
     std::iota(rows.begin(), rows.end(), 0);
   }
   std::ranges::sort(rows);
-  rows.erase(std::ranges::unique(rows).begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   std::vector<Edge> all;
   Edges found{.rows = std::ssize(rows)};
   double mass = 0;

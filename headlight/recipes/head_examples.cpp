@@ -41,9 +41,9 @@ struct FrameIds {
 FrameIds frame_of(const text::Tokenizer& tokenizer, const std::string& line) {
   const std::vector<int64_t> plain = tokenizer.encode(line);
   const std::vector<int64_t> framed = tokenizer.encode(line, {.framed = true});
-  const auto at = std::ranges::search(framed, plain);
-  if (at.empty() && !plain.empty()) return {};
-  return {{framed.begin(), at.begin()}, {at.end(), framed.end()}};
+  const auto at = std::search(framed.begin(), framed.end(), plain.begin(), plain.end());
+  if (at == framed.end() && !plain.empty()) return {};
+  return {{framed.begin(), at}, {at + std::ssize(plain), framed.end()}};
 }
 
 class ExampleMaker {
