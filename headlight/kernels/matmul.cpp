@@ -57,8 +57,8 @@ struct RightOperand {
   int64_t depth_stride;
 };
 
-// float16, in the low half of each word, as float32. Highway's own conversion knows no infinity where
-// the instruction set has none for float16; see tensor::from_float16.
+// float16, in the low half of each word, as float32. Highway's own conversion knows no infinity
+// where the instruction set has none for float16; see tensor::from_float16.
 HWY_INLINE hn::Vec<FloatTag> widen_half(hn::Vec<hn::RebindToUnsigned<FloatTag>> bits) {
   const FloatTag d;
 #if HWY_TARGET <= HWY_AVX2
