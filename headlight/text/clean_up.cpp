@@ -1,44 +1,67 @@
-// Replacements one after the other, and where a text may be cut between them.
+// Replacements, each of which reads what the one before it gives.
 #include "headlight/text/clean_up.h"
 
-#include <array>
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace headlight::text {
+namespace {
 
-std::string cleaned_up(std::string text) {
-  using Change = std::pair<std::string_view, std::string_view>;
-  constexpr std::array<Change, 10> kChanges = {{{" .", "."},
-                                                {" ?", "?"},
-                                                {" !", "!"},
-                                                {" ,", ","},
-                                                {" ' ", "'"},
-                                                {" n't", "n't"},
-                                                {" 'm", "'m"},
-                                                {" 's", "'s"},
-                                                {" 've", "'ve"},
-                                                {" 're", "'re"}}};
-  for (const auto& [from, to] : kChanges) {
-    std::string changed;
-    size_t begin = 0;
-    for (size_t at = 0; (at = text.find(from, begin)) != text.npos; begin = at + from.size()) {
-      changed.append(text, begin, at - begin).append(to);
-    }
-    text = changed.append(text, begin);
-  }
-  return text;
+struct Change {
+  std::string_view from;
+  std::string_view to;
+};
+
+constexpr std::array<Change, std::tuple_size_v<Uncleaned>> kChanges = {{{" .", "."},
+                                                                        {" ?", "?"},
+                                                                        {" !", "!"},
+                                                                        {" ,", ","},
+                                                                        {" ' ", "'"},
+                                                                        {" n't", "n't"},
+                                                                        {" 'm", "'m"},
+                                                                        {" 's", "'s"},
+                                                                        {" 've", "'ve"},
+                                                                        {" 're", "'re"}}};
+
+// Bytes at the end of `text` that may be the beginning of `whole`.
+size_t begun_length(std::string_view text, std::string_view whole) {
+  size_t length = std::min(text.size(), whole.size() - 1);
+  while (!text.ends_with(whole.substr(0, length))) --length;
+  return length;
 }
 
-// Each replacement begins with a space and has only these letters, before and after it, so that
-// what stands before the first space behind the last other letter is certain.
-std::string clean_up(std::string& waiting, std::string_view more) {
-  constexpr std::string_view kReplaced = " .?!,'ntmsver";
-  waiting += more;
-  const size_t other = waiting.find_last_not_of(kReplaced);
-  const size_t space = waiting.find(' ', other == waiting.npos ? 0 : other + 1);
-  std::string certain = waiting.substr(0, space);
-  waiting.erase(0, certain.size());
-  return cleaned_up(std::move(certain));
+std::string changed(const Change& change, std::string& waiting, const std::string& more) {
+  const std::string text = std::move(waiting) + more;
+  std::string_view rest = text;
+  std::string result;
+  for (size_t at = 0; (at = rest.find(change.from)) != rest.npos;) {
+    result.append(rest, 0, at).append(change.to);
+    rest.remove_prefix(at + change.from.size());
+  }
+  const size_t certain = rest.size() - begun_length(rest, change.from);
+  waiting = rest.substr(certain);
+  return result.append(rest, 0, certain);
+}
+
+}  // namespace
+
+std::string cleaned_up(std::string text) {
+  Uncleaned nothing;
+  return finish_clean_up(nothing, std::move(text));
+}
+
+std::string clean_up(Uncleaned& waiting, std::string more) {
+  for (size_t i = 0; i < kChanges.size(); ++i) more = changed(kChanges[i], waiting[i], more);
+  return more;
+}
+
+std::string finish_clean_up(Uncleaned& waiting, std::string last) {
+  for (size_t i = 0; i < kChanges.size(); ++i) {
+    last = changed(kChanges[i], waiting[i], last);
+    last += std::exchange(waiting[i], {});
+  }
+  return last;
 }
 
 }  // namespace headlight::text

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "headlight/text/clean_up.h"
+
 namespace headlight::text {
 
 struct JoinState {
@@ -17,7 +19,7 @@ struct JoinState {
   std::string bytes = {};       // of tokens that stand for single bytes
   std::string held = {};        // what is taken away if the text ends with it
   std::string unfinished = {};  // the beginning of a code point
-  std::string uncleaned = {};   // text from which spaces may still be taken
+  Uncleaned uncleaned = {};     // text from which spaces may still be taken
 };
 
 }  // namespace headlight::text

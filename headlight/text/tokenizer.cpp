@@ -283,7 +283,7 @@ std::string StreamDecoder::add(int64_t id) {
   if (!options_.special && is_special) return "";
   const TokenizerParts& parts = *tokenizer_.parts_;
   std::string text = parts.joiner.add(state_, parts.decoded(id), is_special);
-  return parts.cleans_up ? clean_up(state_.uncleaned, text) : text;
+  return parts.cleans_up ? clean_up(state_.uncleaned, std::move(text)) : text;
 }
 
 std::string StreamDecoder::waiting() const {
@@ -292,9 +292,9 @@ std::string StreamDecoder::waiting() const {
 }
 
 std::string StreamDecoder::finish() {
-  const std::string uncleaned = std::move(state_.uncleaned);
+  Uncleaned uncleaned = std::move(state_.uncleaned);
   std::string text = tokenizer_.parts_->joiner.finish(state_);
-  return tokenizer_.parts_->cleans_up ? cleaned_up(uncleaned + text) : text;
+  return tokenizer_.parts_->cleans_up ? finish_clean_up(uncleaned, std::move(text)) : text;
 }
 
 }  // namespace headlight::text

@@ -151,6 +151,24 @@ TEST_F(FolderWithClass, cleans_decoded_texts_that_are_to_be_cleaned) {
   EXPECT_EQ(joined + stream.finish(), "? it'sn't'it vex..? vex");
 }
 
+TEST_F(FolderWithClass, cleans_texts_of_any_length_without_waiting_for_their_end) {
+  folder_.put("tokenizer.json",
+              R"({"pre_tokenizer":{"type":"WhitespaceSplit"},"model":{"type":"WordLevel",)"
+              R"("unk_token":"?","vocab":{"?":0,"m":1,"'":2,"'s":3,"ver":4}}})");
+  config(R"({"clean_up_tokenization_spaces":true})");
+  const Tokenizer tokenizer = load();
+  StreamDecoder stream(tokenizer);
+  size_t added = 0, given = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const int64_t id = i % 5;
+    added += (i > 0 ? 1 : 0) + tokenizer.token(id).size();
+    const size_t spaces = 3 * static_cast<size_t>(i / 5 + 1);  // " 's" and " ' "
+    given += stream.add(id).size();
+    EXPECT_LT(added, given + spaces + 12) << i;
+  }
+  EXPECT_LT(stream.finish().size(), 12u);
+}
+
 TEST_F(FolderWithClass, leaves_decoded_texts_of_bpe_as_they_are) {
   put_llama();
   config(R"({"clean_up_tokenization_spaces":true})");
