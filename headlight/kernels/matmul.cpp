@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -371,7 +372,17 @@ void PackedMatrix::unpack_row(int64_t row, float* to) const {
 }
 
 void PackedMatrix::unpack_column(int64_t column, float* to) const {
-  for (int64_t i = 0; i < rows_; ++i) to[i] = number(i, column);
+  const int64_t width = columns_together();
+  const int64_t words = is_narrow(dtype_) ? rows_ / 2 : rows_;
+  const float* word = reinterpret_cast<const float*>(panels_.get()) +
+                      column / width * width * words + column % width;
+  for (int64_t i = 0; i < words; ++i, word += width) {
+    if (is_narrow(dtype_)) {
+      to = tensor::widen(dtype_, std::as_bytes(std::span(word, 1)), to);
+    } else {
+      *to++ = *word;
+    }
+  }
 }
 
 void matmul(const Execution& execution, tensor::ConstMatrixView a, tensor::ConstMatrixView b,
