@@ -64,8 +64,13 @@ Value OutputLayer::loss(Context& context, const Value& x, const tensor::Tensor& 
   if (linear_.part().bias || constant_) {
     return autograd::cross_entropy(context, product(context, x), targets, options);
   }
-  return autograd::linear_cross_entropy(context, read(context, x), linear_.part().weight->value(),
-                                        targets, options);
+  const Linear::Part& part = linear_.part();
+  const Value input = read(context, x);
+  if (context.tape == nullptr && context.observer == nullptr && part.weight->is_packed_alone()) {
+    return autograd::packed_linear_cross_entropy(
+        context, input, part.weight->packed(context.execution(), part.layout), targets, options);
+  }
+  return autograd::linear_cross_entropy(context, input, part.weight->value(), targets, options);
 }
 
 }  // namespace headlight::nn

@@ -66,6 +66,11 @@ uint64_t Parameter::held_bytes() const {
   return bytes;
 }
 
+bool Parameter::is_packed_alone() const {
+  const std::lock_guard lock(mutex_);
+  return defined() && !has_numbers();
+}
+
 Tensor Parameter::borrowed() const {
   const std::lock_guard lock(mutex_);
   if (!defined()) refuse_empty(*this);

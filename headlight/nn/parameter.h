@@ -32,7 +32,8 @@ class Parameter {
   tensor::Tensor grad() const;
   void clear_grad();
 
-  uint64_t held_bytes() const;  // that the numbers take, in all forms that are kept
+  uint64_t held_bytes() const;   // that the numbers take, in all forms that are kept
+  bool is_packed_alone() const;  // kept as packed() gives them, and in no other form
 
   // The numbers for one who reads them and keeps them no longer than that. Throws as value() does.
   tensor::Tensor borrowed() const;

@@ -95,6 +95,33 @@ TEST_F(Layers, a_tied_table_is_read_from_the_packed_output_layer) {
   EXPECT_TRUE(same_bits(head.forward(recording, x).data(), logits));
 }
 
+TEST_F(Layers, the_loss_of_a_packed_output_layer_is_that_of_the_plain_one_and_keeps_it_packed) {
+  constexpr int64_t kClasses = 70001, kWidth = 6;  // logits of 600 rows are more than a chunk
+  const Embedding embedding("wte", kClasses, kWidth);
+  draw_normal(embedding.parameters(), 1, 1);
+  const OutputLayer head(embedding.weight());
+  const Value x = random_leaf({600, kWidth}, 2);
+  std::vector<int64_t> ids(600);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    ids[i] = i % 5 == 0 ? -1 : static_cast<int64_t>(i * 101 % kClasses);
+  }
+  const Tensor targets = Tensor::of({600}, ids);
+  Context context = inference_context();
+  const Tensor plain = head.loss(context, x, targets, 0.1F).data();
+  EXPECT_FALSE(embedding.weight()->is_packed_alone());
+
+  const OutputLayer again(std::make_shared<Parameter>("wte.weight", Shape{kClasses, kWidth}));
+  again.parameters()[0]->assign(embedding.weight()->borrowed());
+  again.logits(context, random_leaf({1, kWidth}, 3));
+  EXPECT_TRUE(again.parameters()[0]->is_packed_alone());
+  EXPECT_TRUE(same_bits(again.loss(context, x, targets, 0.1F).data(), plain));
+  EXPECT_TRUE(again.parameters()[0]->is_packed_alone());
+  const Tensor outside = Tensor::of({600}, std::vector<int64_t>(600, kClasses));
+  EXPECT_EQ(error_of([&] { again.loss(context, x, outside, 0); }),
+            "linear_cross_entropy (targets): target 70001 at position 0 is outside the 70001 "
+            "classes");
+}
+
 TEST_F(Layers, numbers_that_somebody_else_holds_are_not_freed) {
   const Linear layer("fc", {.inputs = 1024, .outputs = 1025, .bias = false});
   draw_uniform(layer.parameters(), 1);

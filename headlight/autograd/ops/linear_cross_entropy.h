@@ -13,4 +13,10 @@ Value linear_cross_entropy(Context& context, const Value& x, const Value& weight
                            const tensor::Tensor& targets,
                            const kernels::CrossEntropyOptions& options = {});
 
+// The same with no weight but the packed one, as linear reads it: nothing is recorded or reported.
+Value packed_linear_cross_entropy(Context& context, const Value& x,
+                                  const kernels::PackedMatrix& weight,
+                                  const tensor::Tensor& targets,
+                                  const kernels::CrossEntropyOptions& options = {});
+
 }  // namespace headlight::autograd
