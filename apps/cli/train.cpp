@@ -51,6 +51,24 @@ const std::vector<Option>& train_options() {
   return all;
 }
 
+// Variables on which the bytes depend, as one types them before a command; it may be the launcher
+// that has set them.
+std::string variables_of_run(const Arguments& arguments) {
+  std::string words;
+  const auto add = [&](const Option& option) {
+    if (!arguments.has(option.name) || arguments.level(option.name) != Level::environment) return;
+    const std::string value = option.value.empty() ? "1" : *arguments.text(option.name);
+    words += arguments.source(option.name) + "=" + narrate::shell_quoted(value) + " ";
+  };
+  for (const Option& option : general_options()) {
+    if (option.name == "seed" || option.name == "simd") add(option);
+  }
+  for (const Option& option : train_options()) {
+    if (option.name != kRankTimeout.name) add(option);
+  }
+  return words;
+}
+
 // Tells what it hears of a run while it goes: JSON lines, or lines for a person, on a terminal with
 // one below them that replaces itself.
 class TrainReport {
@@ -94,6 +112,7 @@ class TrainReport {
       // What one machine would have to be told.
       const bool is_said = session_.arguments.has("shards");
       const std::string alone =
+          variables_of_run(session_.arguments) +
           typed_again(is_said ? "" : "--shards " + std::to_string(event.shards));
       say(lines().ranks(event, alone));
       json.object()->emplace_back("same_bytes", alone);

@@ -31,6 +31,31 @@ class BitsOnRanks : public ProgramOnRanks {
     }
   }
 
+  // Of a run into folder_/ranks whose start names it; returns the command.
+  std::string expect_same_bits_of_named_command(const ProcessRun& run, int shards) {
+    EXPECT_EQ(run.code, 0) << run.errors;
+    const io::Json start = io::parse_json(run.output.substr(0, run.output.find('\n')), "start");
+    if (start.find("same_bytes") == nullptr) {
+      ADD_FAILURE() << run.output;
+      return "";
+    }
+    EXPECT_EQ(start.find("shards")->integer(), shards);
+    EXPECT_EQ(start.find("ranks")->integer(), 2);
+    const std::string named = *start.find("same_bytes")->text();
+    std::string command = named;
+    const auto replace = [&](const std::string& old, const std::string& by) {
+      const size_t at = command.find(old);
+      ASSERT_NE(at, std::string::npos) << old << " is not in " << command;
+      command.replace(at, old.size(), by);
+    };
+    replace(folder_ / "ranks", folder_ / "alone");
+    replace("headlight", launched_program());
+    Process process({"sh", "-c", command});
+    EXPECT_EQ(process.finish().code, 0);
+    expect_same_files(folder_ / "alone", trained_files(folder_ / "ranks"));
+    return named;
+  }
+
   const TemporaryFolder folder_;
 };
 using LongBitsOnRanks = BitsOnRanks;
@@ -67,25 +92,18 @@ TEST_F(LongBitsOnRanks, are_those_of_one_machine_where_ranks_have_nothing_to_do)
 }
 
 TEST_F(BitsOnRanks, are_those_of_the_command_that_the_start_names) {
-  const Words training = small_reverser() + Words{"--json"};
-  const ProcessRun run = run_on(2, training + into(folder_ / "ranks"));
-  ASSERT_EQ(run.code, 0) << run.errors;
-  const io::Json start = io::parse_json(run.output.substr(0, run.output.find('\n')), "start");
-  ASSERT_NE(start.find("same_bytes"), nullptr) << run.output;
-  EXPECT_EQ(start.find("shards")->integer(), 8);
-  EXPECT_EQ(start.find("ranks")->integer(), 2);
-  std::string command = *start.find("same_bytes")->text();
-  const auto replace = [&](const std::string& old, const std::string& by) {
-    const size_t at = command.find(old);
-    ASSERT_NE(at, std::string::npos) << old << " is not in " << command;
-    command.replace(at, old.size(), by);
-  };
-  replace(folder_ / "ranks", folder_ / "alone");
+  const ProcessRun run = run_on(2, small_reverser() + Words{"--json"} + into(folder_ / "ranks"));
+  const std::string command = expect_same_bits_of_named_command(run, 8);
   EXPECT_TRUE(command.starts_with("headlight train ")) << command;
-  replace("headlight", launched_program());
-  Process process({"sh", "-c", command});
-  ASSERT_EQ(process.finish().code, 0);
-  expect_same_files(folder_ / "alone", trained_files(folder_ / "ranks"));
+}
+
+// A shell does not know what mpirun has set for the ranks.
+TEST_F(BitsOnRanks, are_those_of_the_command_that_the_start_names_with_variables) {
+  const ProcessRun run = run_ranks(
+      Words{launched_program()} + small_reverser() + Words{"--json"} + into(folder_ / "ranks"),
+      {.ranks = 2, .set = {"HEADLIGHT_SHARDS=4", "HEADLIGHT_SIMD=scalar", "HEADLIGHT_SEED=3"}});
+  const std::string command = expect_same_bits_of_named_command(run, 4);
+  EXPECT_NE(command.find("HEADLIGHT_SIMD=scalar "), std::string::npos) << command;
 }
 
 TEST_F(BitsOnRanks, with_one_shard_are_those_of_a_run_without_a_launcher) {
