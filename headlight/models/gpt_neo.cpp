@@ -39,7 +39,9 @@ nn::TransformerBlockOptions neo_layer(const GptNeoConfig& config, int64_t layer)
 io::Json::Array attention_types(const GptNeoConfig& config) {
   io::Json::Array kinds;
   for (const bool local : config.local) kinds.emplace_back(local ? "local" : "global");
-  return {io::Json::Array{std::move(kinds), 1}};
+  io::Json::Array all;
+  all.emplace_back(io::Json::Array{std::move(kinds), 1});
+  return all;
 }
 
 io::Json::Object neo_json(const GptNeoConfig& config) {
