@@ -224,10 +224,13 @@ void AddedTokenFinder::split(std::string_view text, const SpecialPlaces& special
   Splitting splitting(*this, text, special);
   for (size_t at = 0; const AddedToken* token = empty() ? nullptr : splitting.next(at);) {
     const size_t start = at - token->content.size();
+    const size_t end = token->takes_right ? splitting.end_of_space(at) : at;
+    // It begins behind what the one before has taken, where nothing may be left of it.
+    if (token->takes_left && end <= begin) continue;
     const std::string_view before = text.substr(begin, start > begin ? start - begin : 0);
     give_plain(start - (token->takes_left ? white_space_before(before) : 0));
     found(token->id);
-    begin = token->takes_right ? splitting.end_of_space(at) : at;
+    begin = end;
   }
   give_plain(text.size());
 }

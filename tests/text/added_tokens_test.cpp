@@ -34,6 +34,16 @@ TEST(AddedTokens, are_found_before_one_takes_the_white_space_beside_it) {
   EXPECT_EQ(tokenizer.encode("<x>  a"), (Ids{4, 0}));
 }
 
+TEST(AddedTokens, that_begin_behind_the_white_space_of_another_may_have_nothing_left) {
+  const Tokenizer tokenizer =
+      bytes_with(R"({"id":4,"content":"<x>","special":false,"normalized":false,"rstrip":true},)"
+                 R"({"id":5,"content":"\n\n","special":false,"normalized":false,"lstrip":true,)"
+                 R"("rstrip":true})");
+  EXPECT_EQ(tokenizer.encode("<x> \n\n b"), (Ids{4, 2}));
+  EXPECT_EQ(tokenizer.encode("a\n\n\n\nb"), (Ids{0, 5, 2}));
+  EXPECT_EQ(tokenizer.encode("a \n\n"), (Ids{0, 5}));
+}
+
 TEST(AddedTokens, that_are_special_hide_shorter_ones_where_they_are_plain_text) {
   const Tokenizer tokenizer =
       bytes_with(R"({"id":4,"content":"<a>","special":true,"normalized":false},)"
