@@ -16,9 +16,10 @@ namespace headlight::text {
 namespace {
 
 constexpr std::string_view kWhiteSpace = R"(\t-\r\x{20}\x{85}\p{Z})";
-constexpr std::string_view kWord =
-    R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{b2}\x{b3}\x{b9}\x{bc}-\x{be}\x{24b6}-\x{24e9})"
-    R"(\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
+// \w within a set; elsewhere it has some digits and fractions more.
+constexpr std::string_view kWord = R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{24b6}-\x{24e9})"
+                                   R"(\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
+constexpr std::string_view kMoreOfWord = R"(\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
 constexpr int64_t kMostTimes = 1000;  // {n,m}
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -309,8 +310,10 @@ class Translation {
     }
     if (const auto point = point_of(letter)) return take_literal(*point);
     forbid_caseless();
-    if (letter == 'S' || letter == 'W') {
-      result_ += "[^" + std::string(letter == 'S' ? kWhiteSpace : kWord) + "]";
+    if (letter == 'S') {
+      result_.append("[^").append(kWhiteSpace) += ']';
+    } else if (letter == 'w' || letter == 'W') {
+      result_.append(letter == 'w' ? "[" : "[^").append(kWord).append(kMoreOfWord) += ']';
     } else {
       result_ += '[';
       take_class(letter);

@@ -28,6 +28,11 @@ TEST(Expressions, mean_what_they_mean_elsewhere) {
   EXPECT_EQ(splitting_by(R"(\s)").encode("a\u180e"), (Ids{0}));
   EXPECT_EQ(splitting_by(R"([^\S\n])", "Isolated").encode("a\u180e"), (Ids{0}));
   EXPECT_EQ(splitting_by(R"(\S)", "Isolated").encode("\u180e"), (Ids{5}));
+  // Superscripts and fractions of Latin 1 are letters of words, but not within sets.
+  EXPECT_EQ(splitting_by(R"(\w)").encode("²¾-"), (Ids{0}));
+  EXPECT_EQ(splitting_by(R"(\w)").encode("²¾"), Ids{});
+  EXPECT_EQ(splitting_by(R"([\w])").encode("a²b"), (Ids{0}));
+  EXPECT_EQ(splitting_by(R"([^\w])").encode("a²b¾ab"), (Ids{1, 2, 3}));
   EXPECT_EQ(splitting_by(R"((?i:X))").encode("axb"), (Ids{1, 2}));
   EXPECT_EQ(splitting_by(R"(\x{1F60A})").encode("a😊b"), (Ids{1, 2}));
   EXPECT_EQ(splitting_by(R"(\u00e9|\x78)").encode("aébxa"), (Ids{1, 2, 1}));
