@@ -139,6 +139,13 @@ std::vector<PairPart> bert_pair(int64_t cls, int64_t sep, bool is_roberta) {
   return pair;
 }
 
+bool holds_template(const io::Json& component) {
+  const io::Json* type = component.find("type");
+  if (type && *type == io::Json("TemplateProcessing")) return true;
+  const io::Json* parts = component.find("processors");
+  return parts && parts->array() && std::ranges::any_of(*parts->array(), holds_template);
+}
+
 // One text after the other.
 std::vector<PairPart> plain_pair() {
   return {{.kind = Kind::first}, {.kind = Kind::second, .segment = 1}};
@@ -164,8 +171,14 @@ Frame read_frame(const Component& component, const Vocabulary& vocabulary) {
     // Each puts its tokens around what the one before made; two texts have one that does.
     frame.pair = plain_pair();
     bool has_framed = false;
+    bool is_in_parts = false;  // a template leaves its tokens and the text apart
     for (const io::Json& part : component.array("processors")) {
       const Frame outer = read_frame({part, "post_processor", component.name()}, vocabulary);
+      const bool has_tokens = !outer.before.empty() || !outer.after.empty();
+      if (is_in_parts && has_tokens) {
+        component.refuse("tokens around those of a TemplateProcessing are not supported");
+      }
+      is_in_parts = is_in_parts || (has_tokens && holds_template(part));
       frame.before.insert(frame.before.begin(), outer.before.begin(), outer.before.end());
       frame.after.insert(frame.after.end(), outer.after.begin(), outer.after.end());
       component.check_steps(frame.before.size() + frame.after.size());

@@ -71,10 +71,18 @@ TEST_F(Pairs, of_a_sequence_are_those_of_the_one_that_says_something) {
   };
   const PairIds pair = with(sequence(level + "," + kTemplate)).encode_pair("a b", "c");
   EXPECT_EQ(pair.ids, (Ids{0, 4, 1, 2, 3}));
-  const Tokenizer twice = with(sequence(std::string(kTemplate) + "," + kTemplate));
-  EXPECT_EQ(twice.encode("a", {.framed = true}), (Ids{0, 0, 2}));
+  constexpr const char* kBert = R"({"type":"BertProcessing","sep":["[SEP]",1],"cls":["[CLS]",0]})";
+  const Tokenizer twice = with(sequence(std::string(kBert) + "," + kTemplate));
+  EXPECT_EQ(twice.encode("a", {.framed = true}), (Ids{0, 0, 2, 1}));
   EXPECT_NE(io::error_of([&] { twice.encode_pair("a", "b"); }).find("what two texts become"),
             std::string::npos);
+  // Others put these tokens around each part that the template has made.
+  for (const std::string& first : {std::string(kTemplate), sequence(kTemplate)}) {
+    EXPECT_NE(io::error_of([&] {
+                with(sequence(first + "," + kBert));
+              }).find("tokens around those of a TemplateProcessing are not supported"),
+              std::string::npos);
+  }
 }
 
 TEST_F(Pairs, that_leave_out_a_text_or_name_a_wrong_segment_are_refused) {
