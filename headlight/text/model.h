@@ -125,6 +125,8 @@ class Unigram : public Model {
   struct Settings {
     std::optional<int64_t> unknown = {};
     bool falls_back_to_bytes = false;
+    // Scores count as Hugging Face's `tokenizers` reads them, rounded twice.
+    bool rounds_twice = false;
   };
 
   // The tokens' scores by id; the vocabulary may have more tokens. `name` is for errors.

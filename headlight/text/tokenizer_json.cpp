@@ -66,8 +66,9 @@ Vocabulary::Entries unigram_entries(const Component& model, std::vector<double>&
 }
 
 std::unique_ptr<Model> read_unigram(const Component& model, const Vocabulary& vocabulary,
-                                    const std::vector<double>& scores) {
-  Unigram::Settings settings{.falls_back_to_bytes = model.flag("byte_fallback", false)};
+                                    const std::vector<double>& scores, bool rounds_twice) {
+  Unigram::Settings settings{.falls_back_to_bytes = model.flag("byte_fallback", false),
+                             .rounds_twice = rounds_twice};
   const io::Json* unknown = model.find("unk_id");
   if (unknown && !unknown->is_null()) {
     const int64_t id = model.integer("unk_id", 0);
@@ -85,6 +86,7 @@ struct ModelFile {
   const Component& component;
   std::string type;
   std::string unknown;  // the unknown token that files beside the tokenizer name; empty: none
+  bool rounds_twice;    // scores: classes of transformers are given them as they are
   std::vector<double> scores = {};
 
   Vocabulary::Entries entries() {
@@ -95,7 +97,7 @@ struct ModelFile {
   std::unique_ptr<Model> read(const Vocabulary& vocabulary, bool takes_bytes) const {
     const Component& model = component;
     if (type == "BPE") return read_bpe(model, vocabulary, takes_bytes);
-    if (type == "Unigram") return read_unigram(model, vocabulary, scores);
+    if (type == "Unigram") return read_unigram(model, vocabulary, scores, rounds_twice);
     if (type == "WordLevel") {
       return std::make_unique<WordLevel>(vocabulary, model.text("unk_token", "<unk>"));
     }
@@ -155,7 +157,8 @@ Tokenizer parse_tokenizer(std::string_view json, const std::string& name,
   if (!model_json || !model_json->object()) refuse_tokenizer(name, "\"model\" is no object");
   const Component model(*model_json, "model", name);
   ModelFile file{model, model_type(model),
-                 settings.is_generic ? "" : settings.token("unk_token", "")};
+                 settings.is_generic ? "" : settings.token("unk_token", ""),
+                 settings.is_generic || settings.chosen_class.empty()};
   TokenizerPlan plan{.name = name,
                      .normalizer = member(document, "normalizer"),
                      .pre_tokenizer = member(document, "pre_tokenizer"),

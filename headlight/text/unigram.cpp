@@ -1,11 +1,39 @@
 // The unigram model of tokenizer.json.
 #include <algorithm>
+#include <cmath>
 
 #include "headlight/text/joiner.h"
 #include "headlight/text/model.h"
 
 namespace headlight::text {
 namespace {
+
+// The number as Hugging Face's reader of JSON has it: the shortest digits that say it, rounded, and
+// divided by a power of ten. It may be off by its last bit, which decides between pieces that are
+// as probable as others in another order.
+double rounded_twice(double score) {
+  constexpr int64_t kMostPlaces = 300;
+  const std::string text = io::number_text(score);
+  const size_t exponent = std::min(text.find('e'), text.size());
+  const size_t point = std::min(text.find('.'), exponent);
+  const size_t first = text.starts_with('-') ? 1 : 0;
+  const std::string digits = text.substr(first, point - first) +
+                             (point < exponent ? text.substr(point + 1, exponent - point - 1) : "");
+  int64_t places = point < exponent ? static_cast<int64_t>(exponent - point - 1) : 0;
+  if (exponent < text.size()) {
+    const size_t sign = text[exponent + 1] == '+' ? 1 : 0;
+    places -= io::parse_number<int64_t>(text.substr(exponent + 1 + sign)).value_or(0);
+  }
+  const auto whole = io::parse_number<uint64_t>(digits);
+  const auto power = io::parse_number<double>("1e" + std::to_string(places));
+  if (!whole || !power || places <= 0 || places > kMostPlaces) return score;
+  return std::copysign(static_cast<double>(*whole) / *power, score);
+}
+
+std::vector<double> read_scores(std::vector<double> scores, bool rounds_twice) {
+  if (rounds_twice) std::ranges::transform(scores, scores.begin(), rounded_twice);
+  return scores;
+}
 
 UnigramTable<double> table_of(const Vocabulary& vocabulary, const std::vector<double>& scores,
                               const std::string& name) {
@@ -23,7 +51,9 @@ UnigramTable<double> table_of(const Vocabulary& vocabulary, const std::vector<do
 
 Unigram::Unigram(const Vocabulary& vocabulary, std::vector<double> scores, Settings settings,
                  const std::string& name)
-    : settings_(settings), scores_(std::move(scores)), table_(table_of(vocabulary, scores_, name)) {
+    : settings_(settings),
+      scores_(std::move(scores)),
+      table_(table_of(vocabulary, read_scores(scores_, settings.rounds_twice), name)) {
   for (size_t i = 0; i < byte_ids_.size(); ++i) {
     const auto id = vocabulary.find_plain(byte_token(static_cast<unsigned char>(i)));
     byte_ids_[i] = id ? static_cast<int32_t>(*id) : -1;
