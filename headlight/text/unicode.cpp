@@ -128,6 +128,8 @@ bool is_control_or_private(char32_t code_point) {
   return is_between(category_of(code_point), UTF8PROC_CATEGORY_CC, UTF8PROC_CATEGORY_CO);
 }
 
+bool is_unassigned(char32_t code_point) { return category_of(code_point) == UTF8PROC_CATEGORY_CN; }
+
 bool is_white_space(char32_t code_point) {
   return (code_point >= 0x09 && code_point <= 0x0D) || code_point == 0x20 || code_point == 0x85 ||
          is_between(category_of(code_point), UTF8PROC_CATEGORY_ZS, UTF8PROC_CATEGORY_ZP);

@@ -26,8 +26,9 @@ bool is_nonspacing_mark(char32_t code_point);
 bool is_number(char32_t code_point);
 bool is_punctuation(char32_t code_point);
 bool is_control_or_private(char32_t code_point);  // controls, formats, private use
-bool is_white_space(char32_t code_point);         // the property White_Space
-bool is_word(char32_t code_point);                // as \w of regular expressions
+bool is_unassigned(char32_t code_point);
+bool is_white_space(char32_t code_point);  // the property White_Space
+bool is_word(char32_t code_point);         // as \w of regular expressions
 
 enum class NormalForm { nfc, nfd, nfkc, nfkd };
 std::string normalized(std::string_view text, NormalForm form);

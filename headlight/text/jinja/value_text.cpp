@@ -19,7 +19,8 @@ std::string escaped(const char* form, char32_t value) {
 // Python writes them as escapes: controls, formats, unassigned and spaces but the plain one.
 bool is_printable(char32_t value) {
   if (value < 0x20 || (value >= 0x7F && value < 0xA1) || value == 0xAD) return false;
-  return value < 0xA1 || value == ' ' || !(is_control_or_private(value) || is_white_space(value));
+  return value < 0xA1 ||
+         !(is_control_or_private(value) || is_unassigned(value) || is_white_space(value));
 }
 
 MarkedText quoted(const MarkedText& text, Meter& meter) {
