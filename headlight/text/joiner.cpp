@@ -52,6 +52,11 @@ std::string byte_token(unsigned char byte) {
   return std::string("<0x") + kDigits[byte >> 4] + kDigits[byte & 15] + ">";
 }
 
+std::optional<unsigned char> byte_of_piece(std::string_view piece) {
+  const auto byte = byte_of_token(piece);
+  return byte && byte_token(*byte) == piece ? byte : std::nullopt;
+}
+
 Joiner::Joiner(const Component& component) {
   if (component.is_absent()) {
     end_ = End::spaced;
@@ -169,7 +174,8 @@ std::string Joiner::bytes_of(const std::string& token, bool is_first, bool is_sp
   if (is_special && end_ == End::sentence_piece) return token;
   std::string text = applied(steps_, token, is_first);
   if (is_byte_level()) return bytes_of_token(text).value_or(text);
-  const auto byte = falls_back_ ? byte_of_token(text) : std::nullopt;
+  const auto byte_of = end_ == End::sentence_piece ? byte_of_piece : byte_of_token;
+  const auto byte = falls_back_ ? byte_of(text) : std::nullopt;
   if (byte) return std::string(1, static_cast<char>(*byte));
   if (end_ == End::sentence_piece) {
     JoinState state{.is_stripping = is_first};

@@ -65,5 +65,7 @@ class Joiner {
 // The byte that a token "<0x0A>" stands for.
 std::optional<unsigned char> byte_of_token(std::string_view token);
 std::string byte_token(unsigned char byte);
+// The same of SentencePiece's, which have capitals alone: "<0x0a>" is a text.
+std::optional<unsigned char> byte_of_piece(std::string_view piece);
 
 }  // namespace headlight::text

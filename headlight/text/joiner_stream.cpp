@@ -129,7 +129,7 @@ std::string Joiner::stripped(JoinState& state, std::string text) const {
 // one by one.
 std::string Joiner::add_piece(JoinState& state, std::string_view token, bool is_special) const {
   std::string text;
-  const auto byte = falls_back_ && !is_special ? byte_of_token(token) : std::nullopt;
+  const auto byte = falls_back_ && !is_special ? byte_of_piece(token) : std::nullopt;
   if (byte) {
     state.bytes += static_cast<char>(*byte);
     text = take_utf8_by_bytes(state.bytes);

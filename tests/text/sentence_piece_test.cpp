@@ -118,6 +118,14 @@ TEST(SentencePiece, of_marian_is_told_the_language) {
   EXPECT_EQ(reloaded(source).encode(">>tur<<ab"), (Ids{4, 2, 3}));
 }
 
+TEST(SentencePiece, pieces_that_look_like_bytes_in_small_letters_are_text) {
+  const std::string trainer = bytes(2, number(3, 2) + number(35, 1));
+  const Tokenizer tokenizer =
+      loaded(kUnknown + all_bytes() + piece("<0x0a>", -1) + trainer + kPlain);
+  EXPECT_EQ(tokenizer.decode(Ids{11, 257}), "\n<0x0a>");
+  EXPECT_EQ(tokenizer.bytes(257, false), "<0x0a>");
+}
+
 TEST(SentencePiece, long_texts_take_little_more_than_themselves) {
   const std::string trainer = bytes(2, number(3, 2) + number(35, 1));
   const Tokenizer bpe = loaded(kUnknown + all_bytes() + piece("a", -1) + piece("aa", -2) +
