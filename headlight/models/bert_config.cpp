@@ -44,16 +44,6 @@ ModelPlan read_bert(const io::Json& json, const std::string& path,
   return plan_of(config);
 }
 
-// Norms were once stored as gamma and beta.
-std::string modern_bert_name(const std::string& name) {
-  const auto renamed = [&name](std::string_view old, const char* now) {
-    return name.substr(0, name.size() - old.size()) + now;
-  };
-  if (name.ends_with("LayerNorm.gamma")) return renamed("gamma", "weight");
-  if (name.ends_with("LayerNorm.beta")) return renamed("beta", "bias");
-  return name;
-}
-
 // To be trained on masked words; nothing trains a pooler.
 ModelPlan fresh_bert(const ModelRequest& request) {
   return plan_of(BertConfig{.vocab_size = request.vocab_size,
@@ -139,7 +129,7 @@ Architecture bert_architecture() {
   return {.model_type = Bert::kType,
           .capabilities = Bert::kCapabilities,
           .read = read_bert,
-          .modern_name = modern_bert_name,
+          .modern_name = modern_norm_name,
           .fresh = fresh_bert,
           .choices = {.bias = always(true),
                       .tie_embeddings = by_default(true),

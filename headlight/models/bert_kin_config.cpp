@@ -2,6 +2,7 @@
 #include "headlight/models/bert_kin.h"
 #include "headlight/models/classes_config.h"
 #include "headlight/models/config_reader.h"
+#include "headlight/models/parameters.h"
 
 namespace headlight::models {
 namespace {
@@ -181,6 +182,7 @@ Architecture roberta_architecture() {
   return {.model_type = "roberta",
           .capabilities = EncoderModel::kCapabilities,
           .read = read_roberta,
+          .modern_name = modern_norm_name,
           .fresh = fresh_roberta,
           .choices = kin_choices(nn::Activation::gelu)};
 }
@@ -189,6 +191,7 @@ Architecture distilbert_architecture() {
   return {.model_type = "distilbert",
           .capabilities = EncoderModel::kCapabilities,
           .read = read_distilbert,
+          .modern_name = modern_norm_name,
           .fresh = fresh_distilbert,
           .choices = kin_choices(nn::Activation::gelu)};
 }
@@ -197,6 +200,7 @@ Architecture albert_architecture() {
   return {.model_type = "albert",
           .capabilities = EncoderModel::kCapabilities,
           .read = read_albert,
+          .modern_name = modern_norm_name,
           .fresh = fresh_albert,
           .choices = kin_choices(nn::Activation::gelu_tanh)};
 }

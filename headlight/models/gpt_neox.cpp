@@ -112,6 +112,9 @@ ModelPlan read_neox(const io::Json& json, const std::string& path,
                     const io::StoredTensors& tensors) {
   GptNeoXConfig config = read_neox_config(json, path);
   if (!any_starts_with(tensors, config.prefix)) config.prefix.clear();
+  // What transformers 5 calls it in memory, and so in what torch.save writes.
+  if (tensors.find(config.head + ".weight") == nullptr && tensors.find("lm_head.weight") != nullptr)
+    config.head = "lm_head";
   DecoderDesign design = design_of(config);
   design.classifier = last_row_classifier(json, path, config.special_ids);
   set_heads_left(design.layers, read_heads_left(json, path, heads_of_layers(design.layers)),
@@ -159,7 +162,7 @@ DecoderDesign design_of(const GptNeoXConfig& config) {
                        .final_norm_options = {.width = config.hidden_size,
                                               .epsilon = config.layer_norm_eps,
                                               .place = "decoder.norm"},
-                       .head = "embed_out",
+                       .head = config.head,
                        .tied_head = config.tied_head,
                        .special_ids = config.special_ids,
                        .ignored = is_neox_buffer};

@@ -25,6 +25,7 @@ struct GptNeoXConfig {
   SpecialIds special_ids = {};
   HeadsLeft heads_left = {};
   std::string prefix = "gpt_neox.";  // of all names but the head's
+  std::string head = "embed_out";
 };
 
 DecoderDesign design_of(const GptNeoXConfig& config);

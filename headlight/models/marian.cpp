@@ -10,7 +10,6 @@ namespace headlight::models {
 namespace {
 
 constexpr std::string_view kMarianType = "marian";
-constexpr const char* kMarianPrefix = "model.";
 
 // "encoder" or "decoder", with what differs between them.
 struct MarianSide {
@@ -30,7 +29,7 @@ nn::AttentionNames marian_attention(const std::string& prefix) {
 }
 
 StackDesign marian_stack(const MarianConfig& config, const MarianSide& side) {
-  const std::string name = kMarianPrefix + side.name + ".";
+  const std::string name = config.prefix + side.name + ".";
   const float scale = config.scale_embedding ? std::sqrt(static_cast<float>(config.d_model)) : 1;
   StackDesign stack{.table = name + "embed_tokens",
                     .embedding = {.max_length = config.max_position_embeddings,
@@ -92,7 +91,7 @@ bool is_marian_buffer(const std::string& name, const nn::StoredTensor& /*tensor*
 void check_stored_positions(const MarianConfig& config, const io::StoredTensors& tensors) {
   const tensor::Shape shape{config.max_position_embeddings, config.d_model};
   for (const char* side : {"encoder", "decoder"}) {
-    const std::string name = std::string(kMarianPrefix) + side + ".embed_positions.weight";
+    const std::string name = config.prefix + side + ".embed_positions.weight";
     const io::StoredTensors::Entry* entry = tensors.find(name);
     if (entry == nullptr) continue;
     if (entry->array.shape != shape) {
@@ -116,7 +115,7 @@ void check_stored_positions(const MarianConfig& config, const io::StoredTensors&
 
 // The same, and the table that both sides would share and do not read.
 bool is_unread_by_marian(const std::string& name, const nn::StoredTensor& tensor) {
-  return is_marian_buffer(name, tensor) || name == std::string(kMarianPrefix) + "shared.weight";
+  return is_marian_buffer(name, tensor) || name == "model.shared.weight" || name == "shared.weight";
 }
 
 void read_marian_sizes(const ConfigReader& reader, MarianConfig& config) {
@@ -168,9 +167,10 @@ ModelPlan read_marian(const io::Json& json, const std::string& path,
                       const io::StoredTensors& tensors) {
   const ConfigReader reader(json, path);
   MarianConfig config = read_marian_config(reader);
+  if (!any_starts_with(tensors, config.prefix)) config.prefix.clear();
   // Without ties transformers 5 gives each side its own table, whatever is said of sharing.
   const bool own_tables = config.shared_embeddings && !config.tied_head &&
-                          tensors.find("model.encoder.embed_tokens.weight") != nullptr;
+                          tensors.find(config.prefix + "encoder.embed_tokens.weight") != nullptr;
   if (own_tables) config.shared_embeddings = false;
   check_stored_positions(config, tensors);
   EncoderDecoderDesign design = design_of(config);
@@ -209,7 +209,7 @@ EncoderDecoderDesign design_of(const MarianConfig& given) {
       .config = marian_json(config),
       .vocab_size = config.vocab_size,
       .target_vocab_size = config.decoder_vocab_size,
-      .shared_table = config.shared_embeddings ? std::string(kMarianPrefix) + "shared" : "",
+      .shared_table = config.shared_embeddings ? config.prefix + "shared" : "",
       .encoder = marian_stack(config, {"encoder", false, config.encoder_layers,
                                        config.encoder_attention_heads, config.encoder_ffn_dim}),
       .decoder = marian_stack(config, {"decoder", true, config.decoder_layers,

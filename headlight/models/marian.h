@@ -26,6 +26,7 @@ struct MarianConfig {
   float activation_dropout = 0;
   SpecialIds special_ids = {};
   HeadsLeft heads_left = {};
+  std::string prefix = "model.";  // of all names but that of final_logits_bias
 };
 
 EncoderDecoderDesign design_of(const MarianConfig& config);

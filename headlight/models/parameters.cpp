@@ -91,4 +91,13 @@ int64_t kept_of_layer(const TransformerBlockOptions& layer) {
                        (layer.names.gate.empty() ? 1 : 2) * layer.hidden);
 }
 
+std::string modern_norm_name(const std::string& name) {
+  const auto renamed = [&name](std::string_view old, const char* now) {
+    return name.substr(0, name.size() - old.size()) + now;
+  };
+  if (name.ends_with("LayerNorm.gamma")) return renamed("gamma", "weight");
+  if (name.ends_with("LayerNorm.beta")) return renamed("beta", "bias");
+  return name;
+}
+
 }  // namespace headlight::models

@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <set>
+#include <string>
 
 #include "headlight/nn/nn.h"
 
@@ -34,5 +35,8 @@ int64_t parameter_count(const nn::NormOptions& norm);
 
 // What a layer keeps for each token, by kept_of_layer.
 int64_t kept_of_layer(const nn::TransformerBlockOptions& layer);
+
+// Today's name of a tensor of BERT or its kin: norms were once stored as gamma and beta.
+std::string modern_norm_name(const std::string& name);
 
 }  // namespace headlight::models
