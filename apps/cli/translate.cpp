@@ -78,7 +78,10 @@ void run_translate(Session& session) {
   const recipes::TaskSources sources(session.files, loaded.folder);
   const EncodeLine encode = [&](const std::string& line, const std::string& place) {
     auto ids = encode_line("translate", tokenizer, *loaded.model, line, place);
-    if (!ids.empty()) sources.check("translate", place, tokenizer.decode(ids));
+    if (!ids.empty()) {
+      sources.check("translate", place, tokenizer.decode(ids));
+      ids = encode_line("translate", tokenizer, *loaded.model, line, place, {.framed = true});
+    }
     say_unknown_words(session, tokenizer, line);
     return ids;
   };

@@ -106,14 +106,19 @@ std::vector<int64_t> PairSet::ids(const TokenStream& stream, const Ends& ends, i
   return ids;
 }
 
+std::vector<int64_t> source_ids(const text::Tokenizer& tokenizer, std::string_view text) {
+  std::vector<int64_t> plain = tokenizer.encode(text);
+  return plain.empty() ? plain : tokenizer.encode(text, {.framed = true});
+}
+
 PairSet encode_pairs(const text::Tokenizer& source, const text::Tokenizer& target,
                      std::span<const Pair> pairs, const std::string& name) {
   PairSet set(source.size(), target.size());
   const auto encoded = [&name](const text::Tokenizer& tokenizer, const std::string& text,
-                               const char* which, int64_t line) {
+                               const char* which, int64_t line, bool is_source) {
     std::vector<int64_t> ids;
     try {
-      ids = tokenizer.encode(text);
+      ids = is_source ? source_ids(tokenizer, text) : tokenizer.encode(text);
     } catch (const Error& error) {
       refuse(place(name, line), std::string("the ") + which + ": " + error.what());
     }
@@ -121,8 +126,8 @@ PairSet encode_pairs(const text::Tokenizer& source, const text::Tokenizer& targe
     return ids;
   };
   for (const Pair& pair : pairs) {
-    set.append(encoded(source, pair.source, "source", pair.line),
-               encoded(target, pair.target, "target", pair.line));
+    set.append(encoded(source, pair.source, "source", pair.line, true),
+               encoded(target, pair.target, "target", pair.line, false));
   }
   return set;
 }

@@ -61,6 +61,10 @@ class PairSet {
   int64_t longest_target_ = 0;
 };
 
+// A source as an encoder reads it: with what the tokenizer puts around a text, Marian's and T5's
+// </s>. Of a text without tokens nothing.
+std::vector<int64_t> source_ids(const text::Tokenizer& tokenizer, std::string_view text);
+
 // Throws Error with the line for a side that gives no tokens or cannot be encoded.
 PairSet encode_pairs(const text::Tokenizer& source, const text::Tokenizer& target,
                      std::span<const Pair> pairs, const std::string& name);

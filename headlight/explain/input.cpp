@@ -100,7 +100,7 @@ InputIds encode_input(const models::Model& model, const text::Tokenizer& tokeniz
   }
   InputIds input{.ids = encoded(tokenizer, "text", text.text,
                                 {.special = text.special,
-                                 .framed = !has_decoder,
+                                 .framed = !can.continues_prompt,
                                  .sizing = has_decoder ? text::Sizing::whole : text::Sizing::cut})};
   if (text.target) {
     input.target = encoded(tokenizer, "target", *text.target, {.special = text.special});

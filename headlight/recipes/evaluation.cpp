@@ -60,7 +60,7 @@ class Evaluator {
     std::vector<std::vector<int64_t>> sources;
     std::vector<std::string> references;
     for (const data::Pair& pair : pairs) {
-      sources.push_back(tokenizer.encode(pair.source));
+      sources.push_back(data::source_ids(tokenizer, pair.source));
       references.push_back(pair.target);
     }
     const std::vector<std::string> written = translations(tokenizer, sources);

@@ -80,10 +80,11 @@ class HeadProbe {
  private:
   models::Batch batch_of(const models::Model& model, const text::Tokenizer& tokenizer) const {
     const auto context = static_cast<size_t>(model.context_length());
-    const std::vector<int64_t> read = ids_of(tokenizer, job_.probe, context);
+    const bool translates = model.capabilities().translates;
+    const std::vector<int64_t> read = ids_of(tokenizer, job_.probe, context, translates);
     if (read.empty()) return {};
     const tensor::Tensor row = tensor::Tensor::of({1, std::ssize(read)}, read);
-    if (!model.capabilities().translates) return {.ids = row};
+    if (!translates) return {.ids = row};
     const models::SpecialIds& special = model.special_ids();
     std::vector<int64_t> answer = {special.decoder_start.value_or(special.begin.value_or(0))};
     const std::vector<int64_t> rest = job_.probe_target.empty()
@@ -96,9 +97,10 @@ class HeadProbe {
   // As far as the model reads it. A text that it cannot read shows nothing, and is no reason to end
   // the training.
   static std::vector<int64_t> ids_of(const text::Tokenizer& tokenizer, const std::string& text,
-                                     size_t most) {
+                                     size_t most, bool is_source = false) {
     try {
-      std::vector<int64_t> ids = tokenizer.encode(text);
+      std::vector<int64_t> ids =
+          is_source ? data::source_ids(tokenizer, text) : tokenizer.encode(text);
       ids.resize(std::min(ids.size(), most));
       return ids;
     } catch (const base::Error&) {

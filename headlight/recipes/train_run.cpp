@@ -428,8 +428,8 @@ std::string TrainRun::sample() {
   const data::Pair& pair = setup_.samples[static_cast<size_t>(step()) % setup_.samples.size()];
   infer::OutputOptions options;
   options.ending.tokenizer = &tokenizer;
-  const auto written =
-      infer::greedy_outputs(context, *setup_.model, {tokenizer.encode(pair.source)}, options);
+  const auto written = infer::greedy_outputs(context, *setup_.model,
+                                             {data::source_ids(tokenizer, pair.source)}, options);
   return pair.source + " → " + written.front().text;
 }
 

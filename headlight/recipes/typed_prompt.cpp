@@ -140,7 +140,10 @@ TypedPrompt read_prompt(const PromptReader& reader, const PromptText& text) {
     if (!text.source) {
       base::refuse(reader.what, "source", "is missing: the model's encoder has nothing to read");
     }
-    const Ids source = encoded(reader, "source", *text.source);
+    Ids source = encoded(reader, "source", *text.source);
+    if (reader.tokenizer != nullptr && !source.empty()) {
+      source = framed(reader, *text.source, source);
+    }
     check_prompt_ids(reader, "source", source, model.source_vocab_size());
     prompt.batch.source_ids = one_sequence(source);
     prompt.source_tokens = labels_of(reader, source);

@@ -106,6 +106,25 @@ TEST(EncodePairs, gives_ids_and_names_lines_without_tokens) {
             "pairs (a.tsv:7): the target gives no tokens");
 }
 
+TEST(EncodePairs, puts_around_a_source_what_the_tokenizer_puts_around_texts) {
+  const text::Tokenizer tokenizer = text::parse_tokenizer(
+      R"({"model":{"type":"WordLevel","unk_token":"?","vocab":{"?":0,"a":1,"b":2,"</s>":3}},
+          "pre_tokenizer":{"type":"Whitespace"},
+          "post_processor":{"type":"TemplateProcessing",
+            "single":[{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"</s>","type_id":0}}],
+            "special_tokens":{"</s>":{"id":"</s>","ids":[3],"tokens":["</s>"]}}}})",
+      "the file");
+  const PairSet set =
+      encode_pairs(tokenizer, tokenizer, std::vector<Pair>{{"a b", "b", 1}}, "a.tsv");
+  EXPECT_EQ(set.source(0), (std::vector<int64_t>{1, 2, 3}));
+  EXPECT_EQ(set.target(0), std::vector<int64_t>{2});
+  EXPECT_EQ(source_ids(tokenizer, " "), std::vector<int64_t>());
+  EXPECT_EQ(error_of([&] {
+              encode_pairs(tokenizer, tokenizer, std::vector<Pair>{{" ", "b", 4}}, "a.tsv");
+            }),
+            "pairs (a.tsv:4): the source gives no tokens");
+}
+
 // Pairs of random lengths; pair i has source[0] == i, so that rows can be told apart.
 PairSet random_pairs(int64_t count) {
   const base::Random random(3);
