@@ -133,9 +133,13 @@ std::string model_below(base::FileSystem& files, const std::string& folder,
   refuse_folder(folder, why);
 }
 
-[[noreturn]] void refuse_file(const std::string& path) {
-  const std::string other =
-      other_weights(base::directory_of(path), {path.substr(path.rfind('/') + 1)});
+[[noreturn]] void refuse_file(base::FileSystem& files, const std::string& path) {
+  const std::string folder = base::directory_of(path);
+  const bool is_part = path.ends_with(".json") || path.ends_with(".safetensors");
+  if (is_part && is_file(files, folder + "/" + kConfigFile)) {
+    refuse_folder(path, "is one file of a model; name its folder, " + folder);
+  }
+  const std::string other = other_weights(folder, {path.substr(path.rfind('/') + 1)});
   refuse_folder(path,
                 "is not a folder; a model is a folder with a config.json and its weights in "
                 "model.safetensors or pytorch_model.bin, a .gguf file, or a .bin or .pt file with "
@@ -168,7 +172,7 @@ ModelFiles find_model_files(base::FileSystem& files, const std::string& place) {
   if (!base::exists(files, place)) refuse_folder(place, "there is no such file or folder");
   if (!is_folder(files, place)) {
     if (io::is_gguf_path(place)) return {place, place};
-    if (!io::is_checkpoint_path(place)) refuse_file(place);
+    if (!io::is_checkpoint_path(place)) refuse_file(files, place);
     return files_of_checkpoint(files, place);
   }
   if (!base::exists(files, place + "/" + kConfigFile)) {

@@ -75,6 +75,11 @@ TEST_F(FoundFolder, with_weights_of_another_format_is_told_the_way_out) {
   expect_has(error_of([&] { load_model(base::real_files(), folder_ / "notes.txt"); }),
              "is not a folder; a model is a folder with a config.json and its weights in "
              "model.safetensors or pytorch_model.bin, a .gguf file, or a .bin or .pt file");
+  for (const char* part : {"config.json", "tokenizer.json", "part.safetensors"}) {
+    if (part != std::string("config.json")) folder_.put(part, "x");
+    expect_has(error_of([&] { load_model(base::real_files(), folder_ / part); }),
+               "is one file of a model; name its folder, " + folder_.path());
+  }
   folder_.put("model.gguf", "x");
   expect_has(error_of([&] { load_model(base::real_files(), folder_ / "model.gguf"); }),
              "1 bytes, the header needs 24");
