@@ -73,11 +73,23 @@ test("the step that is looked at shows logits, stages, attention and what each l
     assert.equal(rows[i].cells[3], stage.top_k && stage.top_p && stage.min_p ? "✓" : `cut by ${!stage.top_k ? "top-k" : !stage.top_p ? "top-p" : "min-p"}`);
   }
   const weights = floats(token.attention.find((one) => one.head === "decoder.1.self.1").weights);
-  const keys = await page.locator(".lit .key").evaluateAll((all) => all.map((one) => Number(one.style.getPropertyValue("--s"))));
+  const keys = await page.locator(".looked-at .key").evaluateAll((all) => all.map((one) => Number(one.style.getPropertyValue("--s"))));
   assert.equal(keys.length, weights.length);
   keys.forEach((share, i) => assert.ok(Math.abs(share - weights[i]) < 1e-6));
+  const tops = await page.locator(".looked-at .key").evaluateAll((all) => all.map((one) => one.offsetTop));
+  assert.equal(new Set(tops).size, 1, "a few words do not stand in one line");
   const layers = await page.locator(".lens tbody tr").evaluateAll((all) => all.map((row) => [row.dataset.layer, row.children[1].textContent, row.querySelector(".said-then small").textContent]));
   assert.deepEqual(layers, token.lens.layers.map((layer) => [layer.layer, String(layer.word.rank), percentOf(layer.words[0].probability)]));
+  page.expectNothingWrong();
+});
+
+test("of a long sentence the end is shown, and what is written stands below it", { skip }, async (t) => {
+  const page = await studio(t, `#panel=next_word&model=stories&length=8&text=${encodeURIComponent("Anna has two apples. ".repeat(17).trim())}`, { viewport: phone });
+  await atRest(page);
+  const sizes = await page.locator(".written .prompt").evaluate((one) => ({ top: one.scrollTop, height: one.clientHeight, all: one.scrollHeight }));
+  assert.ok(sizes.all > sizes.height && sizes.top + sizes.height >= sizes.all - 1, JSON.stringify(sizes));
+  assert.ok(sizes.height < phone.height / 4, JSON.stringify(sizes));
+  assert.deepEqual(await seriousViolations(page, ["#next-word"]), []);
   page.expectNothingWrong();
 });
 
@@ -217,7 +229,7 @@ test("an encoder-decoder and the taught model are written with", { skip }, async
   await atRest(numbers);
   assert.ok((await numbers.locator(".token").count()) > 0);
   const source = (await streamed(numbers))[0].data.source_tokens;
-  assert.equal(await numbers.locator(".lit .key").count(), source.length);
+  assert.equal(await numbers.locator(".looked-at .key").count(), source.length);
   numbers.expectNothingWrong();
   const worked = await studio(t, `#panel=next_word&${trained}`);
   await atRest(worked);

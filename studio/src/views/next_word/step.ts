@@ -56,7 +56,7 @@ export function attention(tokens: WrittenToken[], at: number, shown: PredictedTo
   const row = shown.attention?.find((one) => one.head === head);
   return element("div", { class: "group" }, element("h3", {}, text("studio.next_word.attention")),
     element("div", { class: "picks" }, select, choice(text("term.head"), headNames(place).map((value) => ({ label: value.slice(place.length + 1), value })), head, events.head)),
-    row && lit(labelsOf(place, row.keys, tokens, at, start), floatsOf(row.weights)),
+    row && lookedAt(labelsOf(place, row.keys, tokens, at, start), floatsOf(row.weights)),
     overTime(place, head, tokens, start));
 }
 // The words that stand in the columns: those read so far, or of a cross-attention the source; the last ones where the context has slid.
@@ -64,8 +64,8 @@ function labelsOf(place: string, keys: number, tokens: WrittenToken[], at: numbe
   const all = place.endsWith(".cross") ? start.source_tokens : [...start.prompt_tokens, ...tokens.slice(0, at).map((one) => one.token)];
   return all.slice(-keys).map(visible);
 }
-function lit(labels: string[], weights: Float32Array): HTMLElement {
-  return element("p", { class: "lit" }, labels.map((label, i) => element("span", { class: "key", style: { "--s": String(weights[i] ?? 0) }, title: number(weights[i], short) }, label, (weights[i] ?? 0) >= 0.05 && element("small", {}, share(weights[i])))));
+function lookedAt(labels: string[], weights: Float32Array): HTMLElement {
+  return element("p", { class: "looked-at" }, labels.map((label, i) => element("span", { class: "key", style: { "--s": String(weights[i] ?? 0) }, title: number(weights[i], short) }, label, (weights[i] ?? 0) >= 0.05 && element("small", {}, share(weights[i])))));
 }
 
 export interface AttentionOverTime { rows: string[]; columns: string[]; weights: Float32Array }

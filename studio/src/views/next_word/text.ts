@@ -1,6 +1,6 @@
 // The text that is being written: each word coloured by its probability, its alternatives under the pointer and at the focus.
 import type { PredictedWord } from "../../api/predict";
-import { button, element, fill, told, type Child } from "../../draw/element";
+import { button, element, fill, setAttribute, told, type Child } from "../../draw/element";
 import { modelInfo } from "../../page/session";
 import { text } from "../../texts/words";
 import { visible } from "../../trace/run";
@@ -8,6 +8,7 @@ import { readable, share } from "./parts";
 import { chosen, kindOfModel, type WrittenToken, type Writing } from "./writing";
 
 const mostShown = 5;
+const mostRead = 80;  // tokens of a prompt that is shown whole; of a longer one its end, so that what is written is in sight
 
 export interface TextEvents { step(at: number): void; instead(at: number, id: number): void; ask(position: number): void }
 
@@ -40,6 +41,7 @@ export class WrittenText {
     if (prompt !== this.prompt) {
       this.prompt = prompt;
       fill(this.before, isMask ? this.masked() : [start && start.source_tokens.length > 0 && [element("span", { class: "read" }, readTokens(start.source_tokens)), " → "], start && readTokens(start.prompt_tokens)]);
+      this.shorten(!isMask && start !== undefined && start.source_tokens.length + start.prompt_tokens.length > mostRead);
     }
     if (isMask) return this.mark();
     let same = 0;
@@ -52,6 +54,15 @@ export class WrittenText {
       this.words.append(made);
     }
     this.mark();
+  }
+  // A box of its own that the keys scroll, at its end.
+  private shorten(isLong: boolean): void {
+    this.before.classList.toggle("long", isLong);
+    for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", text("studio.sentence")]] as const) {
+      if (isLong) setAttribute(this.before, name, value);
+      else this.before.removeAttribute(name);
+    }
+    this.before.scrollTop = this.before.scrollHeight;
   }
   private mark(): void {
     const at = this.shownStep();
