@@ -44,6 +44,18 @@ test("two clicks lead from a cold start to the sentence and the lit heads", { sk
   page.expectNothingWrong();
 });
 
+test("the first screen speaks of its own model while another one is open", { skip }, async (t) => {
+  const page = await studio(t, "#model=repeats&text=ka%20lo%20mi%20ka&panel=heads");
+  await page.waitForSelector(".thumb");
+  await page.click(".brand");
+  await page.waitForSelector("#first-sentence");
+  assert.equal(await page.inputValue("#first-sentence"), sentence);
+  assert.equal(await page.locator(".talk, #train").count(), 0);
+  await page.press("#first-sentence", "Enter");
+  await page.waitForSelector("#train");
+  page.expectNothingWrong();
+});
+
 test("words outside the vocabulary are named, and can be taught", { skip }, async (t) => {
   const page = await studio(t);
   await page.waitForSelector("#train");
@@ -164,6 +176,15 @@ test("a link restores the exact view", { skip }, async (t) => {
     first.expectNothingWrong();
   }
   again.expectNothingWrong();
+});
+
+test("a link to a number that is still at the server leads to where it stands", { skip }, async (t) => {
+  const page = await studio(t, "#model=numbers&text=nine hundred ninety-nine thousand nine hundred ninety-nine&panel=walk&cell=encoder.1.self.head.1.scores[3,2]");
+  await page.waitForSelector(".figure .waiting", { state: "attached" });  // a small run is here at once
+  await page.waitForFunction(() => document.activeElement?.matches('.figure .matrix[data-name="encoder.1.self.scores"]'));
+  const { y, height } = await box(page.locator(".matrix:focus"));
+  assert.ok(y < laptop.height && y + height > 48, `the matrix stands from ${y} to ${y + height}`);
+  page.expectNothingWrong();
 });
 
 test("a link that makes no sense opens what there is, and breaks nothing", { skip }, async (t) => {

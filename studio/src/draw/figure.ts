@@ -18,7 +18,7 @@ export function titleOf(tensor: Tensor): Words {
 export function figure(tensor: Tensor, { explained = true } = {}): HTMLElement {
   if (tensor.same_as) return unchanged(tensor);
   const operands = tensor.operands.map((operand) => run().find(operand.name)).filter((one): one is Tensor => one !== undefined);
-  return element("figure", { class: `figure ink-${inkOf(tensor)}` },
+  return element("figure", { class: `figure ink-${inkOf(tensor)}`, "data-name": tensor.name },
     element("figcaption", {},
       nameOf(tensor), nameAndShape(tensor),
       explained && formulaOf(tensor.formula),

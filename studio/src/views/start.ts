@@ -57,12 +57,13 @@ async function ask(train: boolean): Promise<void> {
 }
 
 function firstMinute(): Child {
-  const input = element("input", { id: "first-sentence", type: "text", value: state.text || (known.worked.sentences[0]?.source ?? ""), autocomplete: "off", spellcheck: "false", "aria-label": text("studio.sentence"), maxlength: 400 });
+  const isWorked = state.model === "worked";  // another model may be open in the other panels
+  const input = element("input", { id: "first-sentence", type: "text", value: (isWorked && state.text) || (known.worked.sentences[0]?.source ?? ""), autocomplete: "off", spellcheck: "false", "aria-label": text("studio.sentence"), maxlength: 400 });
   const form = element("form", { class: "first-form", submit: (event: Event) => { event.preventDefault(); state.text = input.value; state.target = ""; void ask(state.train); } },
     input, button(text("studio.run"), { class: "go", type: "submit", disabled: busy }));
   return [
     element("h2", {}, text("first.intro")), form,
-    failure ? unknownWords() : hasRun() && data.lesson === undefined && continuations(),
+    failure ? unknownWords() : isWorked && hasRun() && data.lesson === undefined && continuations(),
   ];
 }
 

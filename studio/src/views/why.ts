@@ -5,6 +5,7 @@ import { button, element, fill, lastOf, setAttribute, told, type Child } from ".
 import { titleOf } from "../draw/figure";
 import { formulaOf, operationOf } from "../draw/formula";
 import { boxOf, cellAt, focusCell, shownMatrices, type DrawnCell } from "../draw/matrix";
+import { whenDrawn } from "../draw/waiting";
 import { headChanged, remember } from "../page/page";
 import { state, type Cell } from "../state/state";
 import { localized, number } from "../texts/numbers";
@@ -114,6 +115,7 @@ export function stepBack(): void {
   remember();
 }
 
+function isAsked(cell: Cell): boolean { const last = state.trail.at(-1); return last !== undefined && cellText(last) === cellText(cell); }
 export function answer(): void {
   for (const marked of document.querySelectorAll("td.chosen, td.operand")) marked.classList.remove("chosen", "operand");
   const cell = lastOf(state.trail);
@@ -238,8 +240,9 @@ function check(explanation: Answer): HTMLElement {
     element("dt", {}, text("page.difference")), element("dd", { class: "ok" }, Object.is(made, value) ? "0" : number(Math.abs(made - value), (x) => localized(x.toExponential(1)))));
 }
 
+// Its matrix, or what it stands in while the numbers are still at the server.
 export function figureOf(name: string): HTMLElement | null {
-  return document.querySelector(`.figure [data-name="${CSS.escape(name)}"], .figure[data-name="${CSS.escape(name)}"]`);
+  return document.querySelector<HTMLElement>(`.figure [data-name="${CSS.escape(name)}"]`) ?? document.querySelector<HTMLElement>(`.figure[data-name="${CSS.escape(name)}"]`);
 }
 // Scrolls to where the tensor is shown, opening what hides it.
 export function goTo(name: string, behavior: ScrollBehavior = "auto"): HTMLElement | undefined {
@@ -262,8 +265,10 @@ export function openAndFind(name: string): HTMLElement | null {
 }
 // The same with the cell, which the answer leaves free.
 export function showCell(cell: Cell): void {
-  goTo(cell.name, "instant");
+  const found = goTo(cell.name, "instant");
   const at = drawnOf(cell.name).map((made) => cellIn(made, cell)).find(Boolean);
+  const waiting = found?.querySelector(".waiting");
+  if (!at && waiting) whenDrawn(waiting, () => { if (isAsked(cell)) { mark(cell, "chosen"); showCell(cell); } });
   if (!at) return;
   focusCell(at);
   placeDrawer(boxOf(at));
