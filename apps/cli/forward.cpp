@@ -1,6 +1,5 @@
 // `headlight forward`: a model on ids, with logits, loss, gradients and every intermediate.
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -44,7 +43,8 @@ constexpr Option kForwardOptions[] = {
      "the right ids, (B,T), or labels, (B,); -1 does not count. Prints the loss"},
     {"grads", "FILE", "write the gradients of the loss (.safetensors)"},
     {"trace", "FILE", "write every intermediate (.safetensors)"},
-    {"only", "NAME,...", "of the trace only these, e.g. decoder.0.self.head.2.weights"},
+    {"only", "NAME,...",
+     "of the trace only these, e.g. decoder.0.self.head.2.weights, or [3,5] of it"},
     {"heads-off", "HEAD,...", "leave out what these heads give, e.g. decoder.0.self.3"},
 };
 
@@ -56,7 +56,7 @@ struct ForwardOptions {
   std::optional<std::string> targets;
   std::optional<std::string> grads;
   std::optional<std::string> trace;
-  std::set<std::string> only;
+  NamedSelections only;
   std::vector<heads::HeadName> heads_off;
 
   // Where nothing else is asked for, logits are what the command is for.
@@ -92,9 +92,7 @@ ForwardOptions read_options(Arguments& arguments) {
   options.targets = array_place(arguments, "targets");
   options.grads = safetensors_path(arguments, "grads");
   options.trace = safetensors_path(arguments, "trace");
-  if (const auto only = arguments.text("only")) {
-    for (const std::string& name : split_words(*only, ',')) options.only.insert(name);
-  }
+  if (const auto only = arguments.text("only")) options.only = parse_selections(*only, "--only");
   options.heads_off = head_names(arguments, "heads-off");
   return options;
 }
@@ -164,9 +162,10 @@ ForwardInputs read_forward_inputs(base::FileSystem& files, const ForwardOptions&
 }
 
 // Of names of one head, that the model has it.
-void check_heads_of(const std::set<std::string>& only, const models::Model& model) {
-  for (const std::string& name : only) {
-    if (const auto head = heads::head_of_tensor(name)) heads::find_head(model, *head, "--only");
+void check_heads_of(const NamedSelections& only, const models::Model& model) {
+  for (const auto& [name, selection] : only) {
+    const auto head = heads::head_of_tensor(selection.place);
+    if (head) heads::find_head(model, *head, "--only");
   }
 }
 

@@ -32,6 +32,20 @@ Shape weight_shape(WeightLayout layout, int64_t outputs, int64_t inputs) {
   return layout == WeightLayout::out_in ? Shape{outputs, inputs} : Shape{inputs, outputs};
 }
 
+// Shows rows in which heads lie beside each other, and of each query head the columns that it
+// reads.
+void observe_heads(Context& context, const std::string& place, const HeadSet& heads, bool is_query,
+                   const char* name, const Value& x) {
+  autograd::observe(context, place, name, x);
+  if (context.observer == nullptr) return;
+  const int64_t width = x.size(-1) / (is_query ? heads.count() : heads.kv_count());
+  for (size_t head = 0; head < heads.numbers.size(); ++head) {
+    const int64_t at = is_query ? static_cast<int64_t>(head) : heads.kv_head_of[head];
+    autograd::observe(context, place + ".head." + std::to_string(heads.numbers[head]), name,
+                      x.data().slice(-1, at * width, width));
+  }
+}
+
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
@@ -222,7 +236,7 @@ Value MultiHeadAttention::prepared(Context& context, Input input, const Value& p
                              is_query ? pruned_.numbers : pruned_.kv_numbers);
   }
   if (input_norms_[input]) {
-    autograd::observe(context, place, is_query ? "query_normed" : "key_normed", x);
+    observe_heads(context, place, heads_, is_query, is_query ? "query_normed" : "key_normed", x);
   }
   if (!rates_.defined()) return x;
   x = autograd::rotate(context, x,
@@ -231,7 +245,7 @@ Value MultiHeadAttention::prepared(Context& context, Input input, const Value& p
                         .interleaved = options_.rotation.interleaved,
                         .past = past,
                         .magnitude = options_.rotation.magnitude});
-  autograd::observe(context, place, is_query ? "query_rotated" : "key_rotated", x);
+  observe_heads(context, place, heads_, is_query, is_query ? "query_rotated" : "key_rotated", x);
   return x;
 }
 

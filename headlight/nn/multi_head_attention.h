@@ -20,8 +20,9 @@ using autograd::AttentionOptions;
 // observer may want at "<place>.": projected (B, T, H*D + Hkv*D + Hkv*E, as the weight has them;
 // only in self-attention with a fused weight), projected_query, projected_key, projected_value
 // (before the split into heads), query_normed, key_normed, query_rotated, key_rotated (the same
-// after the norms and the rotation, where there are any), concatenated (B, T, H*E) and output. An
-// intervention may change concatenated and output. Without any head there is nothing but output.
+// after the norms and the rotation, where there are any; at "<place>.head.<number>." the columns
+// that a query head reads), concatenated (B, T, H*E) and output. An intervention may change
+// concatenated and output. Without any head there is nothing but output.
 class MultiHeadAttention {
  public:
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);

@@ -160,6 +160,34 @@ TEST_F(PublishedModel, traces_only_what_is_named) {
       "the nearest is decoder.0.self.weights");
 }
 
+TEST_F(PublishedModel, traces_cells_by_their_index) {
+  const ProgramRun run = forward({"--trace", folder_ / "t.safetensors", "--only",
+                                  "decoder.0.self.head.2.weights[3, "
+                                  "1],decoder.0.self.weights,decoder.0.self.weights[2,1,3,1]"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  const Tensors trace = read_tensors(folder_ / "t.safetensors");
+  ASSERT_EQ(trace.size(), 3u);
+  const Tensor& whole = trace.at("decoder.0.self.weights");
+  const auto weight = [&](int64_t sequence, int64_t head) {
+    return whole.data<float>()[((sequence * 3 + head) * 11 + 3) * 11 + 1];
+  };
+  const Tensor& of_all = trace.at("decoder.0.self.head.2.weights[3, 1]");
+  ASSERT_EQ(of_all.shape(), (tensor::Shape{3}));
+  for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(of_all.data<float>()[i], weight(i, 2));
+  const Tensor& one = trace.at("decoder.0.self.weights[2,1,3,1]");
+  ASSERT_EQ(one.shape(), tensor::Shape{});
+  EXPECT_EQ(one.data<float>()[0], weight(2, 1));
+  const auto only = [&](const char* name) {
+    return forward({"--trace", folder_ / "u.safetensors", "--only", name});
+  };
+  expect_one_line(only("logits[2,11,0]"), 3, "index 11 is not within 0 and 10");
+  expect_one_line(only("logits[0,0,0,0]"), 3, "4 numbers for a tensor of shape [3, 11, 3]");
+  expect_one_line(only("logits[]"), 2, "must be a whole number");
+  expect_one_line(only("logits[1"), 2, "must end with a bracket");
+  expect_one_line(only("logits[-1]"), 2, "must be a whole number");
+  expect_one_line(only("[1]"), 3, "there is no such tensor");
+}
+
 TEST_F(PublishedModel, leaves_heads_out) {
   const ProgramRun run =
       forward({"--trace", folder_ / "t.safetensors", "--heads-off",

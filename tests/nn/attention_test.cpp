@@ -319,6 +319,19 @@ TEST_F(Attention, shows_queries_and_keys_as_they_are_passed_on) {
   const Tensor normed = split_into_heads(seen("key_normed"), 2);
   EXPECT_FALSE(same_bits(seen("key").slice(3, 0, 4), normed.slice(3, 0, 4)));
   EXPECT_TRUE(same_bits(seen("key").slice(3, 4, 2), normed.slice(3, 4, 2)));
+  // Of one head: its own columns, and those of the keys that it reads.
+  for (const char* head : {"0", "1", "2", "3"}) {
+    const std::string of_head = std::string("head.") + head + ".";
+    for (const char* stage : {"_normed", "_rotated"}) {
+      const Tensor queries = split_into_heads(seen((std::string("query") + stage).c_str()), 4);
+      const Tensor keys = split_into_heads(seen((std::string("key") + stage).c_str()), 2);
+      const int64_t number = head[0] - '0';
+      EXPECT_TRUE(same_bits(seen((of_head + "query" + stage).c_str()),
+                            queries.slice(1, number, 1).contiguous().reshaped({2, 3, 6})));
+      EXPECT_TRUE(same_bits(seen((of_head + "key" + stage).c_str()),
+                            keys.slice(1, number / 2, 1).contiguous().reshaped({2, 3, 6})));
+    }
+  }
   for (const char* name : {"mean", "root_mean_square", "output"}) {
     EXPECT_FALSE(keeper.seen.contains(name)) << name;
   }

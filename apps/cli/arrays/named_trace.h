@@ -1,6 +1,7 @@
 // NamedTrace: what a run shows under the public names of tensors.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,11 +12,23 @@
 
 namespace headlight::cli {
 
-// Keeps the whole tensors of all places (weighted values below 64 MB), or only the places named,
-// which may be of one head: "decoder.0.self.head.2.weights". What it does not keep is not computed.
+// What is to be kept of one tensor: "decoder.0.self.head.2.weights[3,5]".
+struct NamedSelection {
+  std::string place;
+  std::vector<int64_t> index;  // along the last axes; none: all of it
+};
+// By what was typed.
+using NamedSelections = std::map<std::string, NamedSelection>;
+
+// Names with commas between them. Throws Error(usage), begun by `source`, for brackets that hold
+// anything but numbers.
+NamedSelections parse_selections(std::string_view names, std::string_view source);
+
+// Keeps the whole tensors of all places (weighted values below 64 MB), or only what is named, which
+// may be of one head: "decoder.0.self.head.2.weights". What it does not keep is not computed.
 class NamedTrace {
  public:
-  explicit NamedTrace(std::set<std::string> only = {});
+  explicit NamedTrace(NamedSelections only = {});
   NamedTrace(const NamedTrace&) = delete;
   NamedTrace& operator=(const NamedTrace&) = delete;
 
@@ -23,6 +36,7 @@ class NamedTrace {
   bool has(std::string_view place) const { return recording_.seen().contains(place); }
   // Adds what no place showed.
   void put(std::string_view place, const tensor::Tensor& values) { recording_.see(place, values); }
+  // Throws Error(bad_input) for an index outside of its tensor.
   std::vector<io::NamedTensor> tensors() const;
 
   // After a run: throws Error(bad_input) for the first name that no place had, with the nearest
@@ -33,7 +47,8 @@ class NamedTrace {
   bool wants(std::string_view place);
   double weighted_values_bytes(const std::string& prefix) const;
 
-  std::set<std::string> only_;
+  NamedSelections only_;
+  std::set<std::string, std::less<>> places_;  // of what is named
   std::set<std::string, std::less<>> asked_;
   autograd::Recording recording_;
 };
