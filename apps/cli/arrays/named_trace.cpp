@@ -1,5 +1,6 @@
 // Which places a trace keeps.
 #include "apps/cli/arrays/named_trace.h"
+
 #include "apps/cli/program/arguments.h"
 
 namespace headlight::cli {
