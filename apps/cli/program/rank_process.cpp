@@ -69,13 +69,7 @@ std::string mathematics_sum() {
 
 std::unique_ptr<RankProcess> RankProcess::start(const ranks::Launch& launch,
                                                 std::chrono::duration<double> timeout) {
-  std::unique_ptr<ranks::Link> link;
-  try {
-    link = ranks::load_mpi(launch);
-  } catch (const Error&) {
-    if (launch.count > 1) throw;
-    return nullptr;
-  }
+  std::unique_ptr<ranks::Link> link = ranks::load_mpi(launch);
   std::unique_ptr<RankProcess> process(new RankProcess);
   take_signal_of_launchers();
   process->signals_wait_.emplace();

@@ -15,7 +15,6 @@ namespace headlight::cli {
 
 class RankProcess {
  public:
-  // Null for a single rank where MPI cannot be loaded: it works alone.
   // Throws Error(failed) where MPI cannot be loaded or knows of fewer ranks than the launcher, and
   // Error(usage) for a number of ranks that is no power of two. From then on signals wait, and all
   // ranks but the first are silent. `timeout`: all have to come together within it.
