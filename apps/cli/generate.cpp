@@ -284,7 +284,7 @@ void run_generate(Session& session) {
     work.prompt.ids = *settings.prompt_ids;
   } else {
     const std::string text = prompt_text(session);
-    work.prompt.ids = recipes::prompt_ids(*tokenizer, text, session.arguments.has("special"));
+    work.prompt.ids = tokenizer->encode_prompt(text, session.arguments.has("special"));
     say_unknown_words(session, *tokenizer, text);
   }
   base::ThreadPool threads(session.threads);

@@ -102,6 +102,7 @@ InputIds encode_input(const models::Model& model, const text::Tokenizer& tokeniz
                                 {.special = text.special,
                                  .framed = !can.continues_prompt,
                                  .sizing = has_decoder ? text::Sizing::whole : text::Sizing::cut})};
+  if (can.continues_prompt) input.ids = tokenizer.encode_prompt(text.text, text.special);
   if (text.target) {
     input.target = encoded(tokenizer, "target", *text.target, {.special = text.special});
   }

@@ -37,9 +37,10 @@ struct InputText {
 // An encoder-decoder reads `text` with its encoder; its decoder reads <start> and the target, and
 // is to give the target and <end>. Without a target the decoder reads <start> alone and nothing is
 // known to be right. A GPT reads the text and the target one after the other and is to give the
-// next id everywhere (with a target: only the target's ids). BERT reads the text framed; a target
-// is an Error. Throws Error(bad_input) for a text without tokens, a word that the vocabulary does
-// not have where it has an unknown token (the words are listed), and more tokens than the context.
+// next id everywhere (with a target: only the target's ids); what the tokenizer puts before a text
+// comes first. BERT reads the text framed; a target is an Error. Throws Error(bad_input) for a text
+// without tokens, a word that the vocabulary does not have where it has an unknown token (the words
+// are listed), and more tokens than the context.
 Input make_input(const models::Model& model, const text::Tokenizer& tokenizer,
                  const InputText& text);
 // The same of ids; nothing is put around them. Labels are the tokenizer's, or the ids. Throws

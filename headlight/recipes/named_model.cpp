@@ -104,13 +104,4 @@ text::Tokenizer need_tokenizer(base::FileSystem& files, const LoadedModel& loade
                   .append(way_out));
 }
 
-std::vector<int64_t> prompt_ids(const text::Tokenizer& tokenizer, std::string_view text,
-                                bool special) {
-  std::vector<int64_t> ids = tokenizer.encode(text, {.special = special});
-  const std::vector<int64_t>& before = tokenizer.frame().before;
-  const auto found = std::ranges::mismatch(before, ids);
-  if (found.in1 != before.end()) ids.insert(ids.begin(), before.begin(), before.end());
-  return ids;
-}
-
 }  // namespace headlight::recipes

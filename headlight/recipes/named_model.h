@@ -36,10 +36,6 @@ std::optional<text::Tokenizer> find_tokenizer(base::FileSystem& files, const Loa
 // The same where text cannot do without it; `way_out` ends the message when there is none.
 text::Tokenizer need_tokenizer(base::FileSystem& files, const LoadedModel& loaded,
                                std::string_view way_out = "");
-// The ids of a text that a model is to continue. What the tokenizer puts before a text, <s> or
-// <bos>, comes first, unless the text begins with it itself; what it puts behind one does not come.
-std::vector<int64_t> prompt_ids(const text::Tokenizer& tokenizer, std::string_view text,
-                                bool special = false);
 // 16 hexadecimal digits that change with the files that a tokenizer is read from.
 std::string tokenizer_sum(base::FileSystem& files, const LoadedModel& loaded);
 

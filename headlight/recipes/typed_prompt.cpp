@@ -64,6 +64,12 @@ Ids read_masked(const PromptReader& reader, const std::string& text) {
   return ids.empty() ? ids : framed(reader, text, ids);
 }
 
+// As generate reads it.
+Ids read_beginning(const PromptReader& reader, const std::string& text) {
+  const Ids ids = encoded(reader, "prompt", text);
+  return reader.tokenizer == nullptr ? ids : reader.tokenizer->encode_prompt(text, reader.special);
+}
+
 int64_t start_id(const PromptReader& reader) {
   const models::SpecialIds& special = reader.model.special_ids();
   if (special.decoder_start) return *special.decoder_start;
@@ -150,8 +156,7 @@ TypedPrompt read_prompt(const PromptReader& reader, const PromptText& text) {
     ids = encoded(reader, "prompt", text.prompt);
     ids.insert(ids.begin(), start_id(reader));
   } else {
-    ids =
-        can.fills_masks ? read_masked(reader, text.prompt) : encoded(reader, "prompt", text.prompt);
+    ids = can.fills_masks ? read_masked(reader, text.prompt) : read_beginning(reader, text.prompt);
   }
   check_prompt_ids(reader, "prompt", ids, model.vocab_size());
   prompt.batch.ids = one_sequence(ids);

@@ -1,6 +1,8 @@
 // Encoding and decoding by the parts.
 #include "headlight/text/tokenizer.h"
 
+#include <algorithm>
+
 #include "headlight/text/clean_up.h"
 #include "headlight/text/repair.h"
 #include "headlight/text/tokenizer_parts.h"
@@ -217,6 +219,14 @@ PairIds Tokenizer::encode_pair(std::string_view first, std::string_view second,
     pair.segments.resize(pair.ids.size(), part.segment);
   }
   return pair;
+}
+
+std::vector<int64_t> Tokenizer::encode_prompt(std::string_view text, bool special) const {
+  std::vector<int64_t> ids = encode(text, {.special = special});
+  const std::vector<int64_t>& before = frame().before;
+  const auto found = std::ranges::mismatch(before, ids);
+  if (found.in1 != before.end()) ids.insert(ids.begin(), before.begin(), before.end());
+  return ids;
 }
 
 void Tokenizer::encode(std::string_view text, EncodeOptions options, const IdTaker& take) const {

@@ -85,6 +85,9 @@ class Tokenizer {
   // What a chat template has written: the text of a special token becomes that token where none of
   // its bytes was given by somebody, and plain text where one was.
   std::vector<int64_t> encode(const MarkedText& text) const;
+  // A text that a model is to continue. What the tokenizer puts before a text, <s> or <bos>, comes
+  // first, unless the text begins with it itself; what it puts behind one does not come.
+  std::vector<int64_t> encode_prompt(std::string_view text, bool special = false) const;
   // Two texts with what the tokenizer puts around and between them; they are never cut. Throws
   // Error(bad_input) also where it does not say what two texts become.
   PairIds encode_pair(std::string_view first, std::string_view second, bool special = false) const;

@@ -43,6 +43,22 @@ TEST_F(Inputs, of_a_gpt_are_to_give_the_next_id) {
       "explain (text): has 9 tokens, the model reads at most 8");
 }
 
+TEST_F(Inputs, of_a_gpt_begin_with_what_its_tokenizer_puts_before_a_text) {
+  const text::Tokenizer tokenizer = text::parse_tokenizer(
+      R"({"pre_tokenizer":{"type":"WhitespaceSplit"},"added_tokens":[{"id":2,"content":"<s>"},)"
+      R"({"id":3,"content":"</s>"}],"post_processor":{"type":"BertProcessing","sep":["</s>",3],)"
+      R"("cls":["<s>",2]},"model":{"type":"WordLevel","vocab":{"a":0,"b":1}}})",
+      "the file");
+  models::Gpt gpt({.block_size = 8, .vocab_size = 4, .n_layer = 1, .n_head = 1, .n_embd = 4});
+  const Input text = make_input(gpt, tokenizer, {.text = "a b"});
+  EXPECT_EQ(ids_of(text.batch.ids), (Ids{2, 0, 1}));
+  EXPECT_EQ(ids_of(text.batch.targets), (Ids{0, 1, -1}));
+  EXPECT_EQ(text.tokens, (std::vector<std::string>{"<s>", "a", "b"}));
+  const Input target = make_input(gpt, tokenizer, {.text = "a", .target = "b"});
+  EXPECT_EQ(ids_of(target.batch.ids), (Ids{2, 0, 1}));
+  expect_has(error_of([&] { make_input(gpt, tokenizer, {.text = ""}); }), "is empty");
+}
+
 TEST_F(Inputs, of_ids_are_those_of_the_text) {
   const Input text = input({.text = "When you play", .target = "you win"});
   const Input ids =

@@ -76,6 +76,21 @@ TEST_F(LogitQuestions, are_about_the_word_after_the_prompt_unless_another_positi
   EXPECT_LE(std::abs(last.attribution.rounding), 1e-4 * largest);
 }
 
+TEST_F(LogitQuestions, read_a_prompt_as_it_is_continued) {
+  const text::Tokenizer tokenizer = text::parse_tokenizer(
+      R"({"pre_tokenizer":{"type":"WhitespaceSplit"},"added_tokens":[{"id":2,"content":"<s>"}],)"
+      R"("post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>"}},)"
+      R"({"Sequence":{"id":"A"}}],"special_tokens":{"<s>":{"ids":[2]}}},)"
+      R"("model":{"type":"WordLevel","vocab":{"a":0,"b":1}}})",
+      "the file");
+  models::Gpt gpt({.block_size = 8, .vocab_size = 3, .n_layer = 1, .n_head = 1, .n_embd = 4});
+  models::fill(gpt, 1);
+  const AttributeAnswer answer =
+      attribute(threads_, gpt, &tokenizer, {.text = {.prompt = "a b"}, .word = "a"});
+  EXPECT_EQ(answer.prompt.tokens, (std::vector<std::string>{"<s>", "a", "b"}));
+  EXPECT_EQ(answer.prompt.position, 2);
+}
+
 TEST_F(LogitQuestions, say_when_a_word_is_several_tokens_and_mean_the_first) {
   const text::Tokenizer& tokenizer = *stories_.tokenizer;
   const std::string word = "Annabelle";

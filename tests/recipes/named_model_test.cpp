@@ -147,18 +147,5 @@ TEST_F(ANamedModel, refuses_heads_that_it_does_not_have) {
   expect_has(refused("decoder.0.self.-1"), "is not a head's name");
 }
 
-TEST(Prompts, begin_with_what_the_tokenizer_puts_before_a_text) {
-  const text::Tokenizer tokenizer = text::parse_tokenizer(
-      R"({"pre_tokenizer":{"type":"WhitespaceSplit"},"added_tokens":[{"id":2,"content":"<s>"},)"
-      R"({"id":3,"content":"</s>","special":true}],)"
-      R"("post_processor":{"type":"BertProcessing","sep":["</s>",3],"cls":["<s>",2]},)"
-      R"("model":{"type":"WordLevel","vocab":{"a":0,"b":1}}})",
-      "the file");
-  using Ids = std::vector<int64_t>;
-  EXPECT_EQ(prompt_ids(tokenizer, "a b"), (Ids{2, 0, 1}));
-  EXPECT_EQ(prompt_ids(tokenizer, ""), (Ids{2}));
-  EXPECT_EQ(prompt_ids(tokenizer, "<s> a", true), (Ids{2, 0})) << "it is there already";
-}
-
 }  // namespace
 }  // namespace headlight::recipes

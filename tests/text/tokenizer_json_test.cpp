@@ -217,5 +217,18 @@ TEST(TokenIds, outside_the_vocabulary_are_refused) {
   EXPECT_FALSE(tokenizer.find("d").has_value());
 }
 
+TEST(Prompts, begin_with_what_the_tokenizer_puts_before_a_text) {
+  const Tokenizer tokenizer = parse_tokenizer(
+      R"({"pre_tokenizer":{"type":"WhitespaceSplit"},"added_tokens":[{"id":2,"content":"<s>"},)"
+      R"({"id":3,"content":"</s>","special":true}],)"
+      R"("post_processor":{"type":"BertProcessing","sep":["</s>",3],"cls":["<s>",2]},)"
+      R"("model":{"type":"WordLevel","vocab":{"a":0,"b":1}}})",
+      "the file");
+  using Ids = std::vector<int64_t>;
+  EXPECT_EQ(tokenizer.encode_prompt("a b"), (Ids{2, 0, 1}));
+  EXPECT_EQ(tokenizer.encode_prompt(""), (Ids{2}));
+  EXPECT_EQ(tokenizer.encode_prompt("<s> a", true), (Ids{2, 0})) << "it is there already";
+}
+
 }  // namespace
 }  // namespace headlight::text

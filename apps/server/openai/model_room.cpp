@@ -109,7 +109,7 @@ std::vector<int64_t> ModelRoom::encoded(const std::string& param, const std::str
   if (!served_->tokenizer) return typed_ids(param, text);
   try {
     const text::Tokenizer& tokenizer = *served_->tokenizer;
-    return translates() ? data::source_ids(tokenizer, text) : recipes::prompt_ids(tokenizer, text);
+    return translates() ? data::source_ids(tokenizer, text) : tokenizer.encode_prompt(text);
   } catch (const base::Error& error) {
     refuse_value(param, error.what(), "invalid_value");
   }
