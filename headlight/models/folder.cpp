@@ -300,6 +300,8 @@ std::string generation_path(base::FileSystem& files, const std::string& folder) 
 
 }  // namespace
 
+// renormalize_logits, which OPUS-MT's folders set, is always followed: ids are banned before
+// probabilities are made.
 GenerationSettings read_generation_settings(base::FileSystem& files, const std::string& folder) {
   constexpr std::string_view kTokens[] = {"begin_suppress_tokens",
                                           "forced_bos_token_id",
@@ -311,7 +313,6 @@ GenerationSettings read_generation_settings(base::FileSystem& files, const std::
                                           "stop_strings",
                                           "watermarking_config",
                                           "dola_layers",
-                                          "renormalize_logits",
                                           "remove_invalid_values",
                                           "token_healing",
                                           "penalty_alpha"};

@@ -165,7 +165,8 @@ TEST_F(FoundFolder, with_settings_for_generating_that_nothing_follows_says_so) {
   EXPECT_EQ(check(), "");
   folder_.put("generation_config.json",
               R"({"do_sample":true,"temperature":0.7,"eos_token_id":2,"no_repeat_ngram_size":0,)"
-              R"("suppress_tokens":[1],"bad_words_ids":[[4],[5]],"forced_eos_token_id":2})");
+              R"("suppress_tokens":[1],"bad_words_ids":[[4],[5]],"forced_eos_token_id":2,)"
+              R"("num_beams":4,"renormalize_logits":true})");  // as OPUS-MT's has it
   EXPECT_EQ(check(), "");
   for (const char* setting :
        {R"({"suppress_tokens":7})", R"({"bad_words_ids":[[1],[2,3]]})",
