@@ -133,7 +133,7 @@ std::string model_sum(const models::Model& model) {
   };
   add_text(io::json_text(model.config()));
   for (const nn::ParameterHandle& parameter : model.parameters()) {
-    const tensor::Tensor numbers = parameter->value().data().contiguous();
+    const tensor::Tensor numbers = parameter->borrowed();
     add_text(parameter->name());
     sum.add({numbers.raw(), numbers.bytes()});
   }

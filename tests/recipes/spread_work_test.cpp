@@ -73,6 +73,15 @@ class SpreadWork : public ModelsWithFiles {
   }
 };
 
+TEST_F(SpreadWork, compares_a_packed_model_and_leaves_it_packed) {
+  FilesWithEmbedded files;
+  const LoadedModel plain = load_named_model(files, "thrones");
+  const LoadedModel packed = load_named_model(files, "thrones", true);
+  const uint64_t before = models::held_bytes(*packed.model);
+  EXPECT_EQ(model_sum(*packed.model), model_sum(*plain.model));
+  EXPECT_EQ(models::held_bytes(*packed.model), before);
+}
+
 TEST_F(SpreadWork, is_done_once_and_taken_by_all_in_order) {
   for (const int64_t count : {int64_t{0}, int64_t{1}, int64_t{3}, int64_t{10}, int64_t{1000}}) {
     std::vector<std::atomic<int>> times(static_cast<size_t>(count));
