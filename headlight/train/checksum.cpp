@@ -43,13 +43,6 @@ void Checksum::add(const data::PairSet& pairs) {
   }
 }
 
-void Checksum::add(const nn::Parameters& parameters) {
-  for (const nn::ParameterHandle& parameter : parameters) {
-    const tensor::Tensor numbers = parameter->value().data().contiguous();
-    add({numbers.raw(), numbers.bytes()});
-  }
-}
-
 std::string Checksum::text() const {
   constexpr char kDigits[] = "0123456789abcdef";
   const XXH64_hash_t sum = XXH64_digest(&state_->hash);

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "headlight/data/data.h"
-#include "headlight/nn/nn.h"
 
 namespace headlight::train {
 
@@ -19,8 +18,6 @@ class Checksum {
   // The ids of a text, or of pairs, and how many there are.
   void add(const data::TokenStream& tokens);
   void add(const data::PairSet& pairs);
-  // Their numbers, in order.
-  void add(const nn::Parameters& parameters);
   std::string text() const;  // 16 hexadecimal digits
 
  private:
