@@ -59,6 +59,23 @@ void order_marks(CodePoints& points) {
   }
 }
 
+// utf8proc takes the vowel U+11A7, which stands before the finals of Hangul, for the place of a
+// final that is not there, and loses it behind a syllable. It joins nothing: what is before it and
+// what begins with it are composed apart.
+CodePoints composed(CodePoints points) {
+  constexpr utf8proc_int32_t kBeforeFinals = 0x11A7;
+  auto end_of_result = points.begin();
+  for (auto begin = points.begin(); begin != points.end();) {
+    const auto end = std::find(begin + 1, points.end(), kBeforeFinals);
+    const auto length = utf8proc_normalize_utf32(
+        &*begin, end - begin, static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
+    end_of_result = std::copy_n(begin, std::max<utf8proc_ssize_t>(length, 0), end_of_result);
+    begin = end;
+  }
+  points.erase(end_of_result, points.end());
+  return points;
+}
+
 std::string utf8_of(const CodePoints& points) {
   std::string text;
   text.reserve(points.size());
@@ -156,12 +173,7 @@ std::string normalized(std::string_view text, NormalForm form) {
   CodePoints points = decomposed(
       text, UTF8PROC_DECOMPOSE | UTF8PROC_STABLE | (is_compatible ? UTF8PROC_COMPAT : 0));
   order_marks(points);
-  if (is_composed) {
-    const auto length = utf8proc_normalize_utf32(
-        points.data(), static_cast<utf8proc_ssize_t>(points.size()),
-        static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
-    points.resize(static_cast<size_t>(std::max<utf8proc_ssize_t>(length, 0)));
-  }
+  if (is_composed) points = composed(std::move(points));
   return utf8_of(points);
 }
 

@@ -43,6 +43,9 @@ TEST(NormalForms, compose_and_decompose) {
   EXPECT_EQ(normalized("é", NormalForm::nfd), "e\u0301");
   EXPECT_EQ(normalized("한글", NormalForm::nfd), "\u1112\u1161\u11ab\u1100\u1173\u11af");
   EXPECT_EQ(normalized("\u1112\u1161\u11ab\u1100\u1173\u11af", NormalForm::nfc), "한글");
+  EXPECT_EQ(normalized("\u1100\u1161\u11a7가\u11a7\u11a7각", NormalForm::nfc),
+            "가\u11a7가\u11a7\u11a7각");
+  EXPECT_EQ(normalized("\u11a7\u0301e\u0301", NormalForm::nfkc), "\u11a7\u0301é");
   EXPECT_EQ(normalized("ﬁ²", NormalForm::nfc), "ﬁ²");
   EXPECT_EQ(normalized("ﬁ²ＡＢ", NormalForm::nfkc), "fi2AB");
   EXPECT_EQ(normalized("Ａ\u0301", NormalForm::nfkd), "A\u0301");
