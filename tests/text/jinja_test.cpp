@@ -134,6 +134,15 @@ TEST(Jinja, methods_of_texts_and_dicts) {
        {"{{ l.index(1) }} {{ l.count(3) }}", "1 1"}});
 }
 
+TEST(Jinja, what_is_undefined_is_a_key_that_no_dict_has) {
+  expect_all(
+      {{"{{ d[y] is defined }} {{ d[d.zz] is defined }} {{ d[(1, y)] is defined }}",
+        "False False False"},
+       {"{{ y in d }} {{ y not in d }} {{ d.get(y) }} {{ d.get(y, 5) }}", "False True None 5"},
+       {"{{ {'string': 'str'}[(d | items).type] is defined }}", "False"},
+       {"{% set k = {y: 1} %}{{ k[y] }} {{ y in k }}", "1 True"}});
+}
+
 TEST(Jinja, tests_after_is) {
   expect_all(
       {{"{{ x is defined }} {{ y is defined }} {{ y is undefined }} {{ n is none }}",
@@ -160,6 +169,10 @@ TEST(Jinja, loops_know_where_they_are) {
         "<3>1 3<1>2 1<2> "},
        {"{% for i in l if i > 1 %}{{ i }}{{ loop.length }}{% else %}none{% endfor %}", "3222"},
        {"{% for i in e %}x{% else %}none{% endfor %}", "none"},
+       {"{% for i in l %}{{ i }}{% break %}{% else %}none{% endfor %}", "3none"},
+       {"{% for i in l %}{{ i }}{% continue %}{% else %}none{% endfor %}", "312none"},
+       {"{% for i in l %}{{ i }}{% if i == 1 %}{% break %}{% endif %}{% else %}none{% endfor %}",
+        "31"},
        {"{% for i in range(5) %}{% if i == 1 %}{% continue %}{% endif %}{% if i == 3 %}{% break %}"
         "{% endif %}{{ i }}{% endfor %}",
         "02"},

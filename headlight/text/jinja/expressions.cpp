@@ -67,7 +67,6 @@ Value Render::attribute(const Value& value, const std::string& name) {
 
 Value Render::item(const Value& value, const Value& key) {
   if (const Absence* absence = value.absence()) meter_.refuse(absence->why);
-  if (const Absence* absence = key.absence(); absence && value.dict()) meter_.refuse(absence->why);
   if (const Dict* dict = value.dict()) {
     const Value* member =
         key.text() ? find(*dict, key.text()->bytes, meter_) : find(*dict, key, meter_);

@@ -158,10 +158,12 @@ Values Render::loop_items(const Statement& statement, Scope& scope, const Value&
 void Render::run_items(const Statement& statement, Scope& scope, const Value& iterated, int level,
                        MarkedText& out) {
   Values items = loop_items(statement, scope, iterated);
-  if (items.empty()) {
+  // jinja2's {% else %} is for loops of which no item came to the body's end, also where {% break
+  // %} or {% continue %} left it.
+  const auto run_else = [&] {
     if (statement.bodies.size() > 1) write(run_apart(statement.bodies[1], scope), out);
-    return;
-  }
+  };
+  if (items.empty()) return run_else();
   if (free_loops_.empty()) {
     meter_.make(sizeof(Loop));
     free_loops_.push_back(&loops_.emplace_back());
@@ -169,6 +171,7 @@ void Render::run_items(const Statement& statement, Scope& scope, const Value& it
   Loop& loop = *free_loops_.back();
   free_loops_.pop_back();
   loop = {.statement = &statement, .scope = &scope, .items = std::move(items), .level = level};
+  bool is_done = false;
   for (; loop.index < loop.items.size(); ++loop.index) {
     Scope& inner = new_scope(scope);
     inner.set("loop", Value(&loop));
@@ -176,10 +179,12 @@ void Render::run_items(const Statement& statement, Scope& scope, const Value& it
     const Flow flow = run(statement.bodies[0], inner, out);
     end_scope(inner);
     if (flow == Flow::leaves_loop) break;
+    is_done = is_done || flow == Flow::on;
   }
   // Whoever still holds it finds an empty loop, which cannot be called: its scope may have gone.
   loop = {};
   free_loops_.push_back(&loop);
+  if (!is_done) run_else();
 }
 
 Value Render::call_loop(const Loop& loop, Given given) {

@@ -236,8 +236,7 @@ const Value* find(const Dict& dict, std::string_view key, Meter& meter) {
 
 void check_key(const Value& key, Meter& meter) {
   meter.step();
-  if (const Absence* absence = key.absence()) meter.refuse(absence->why);
-  if (key.is_number() || key.text() || key.is_none()) return;
+  if (key.is_number() || key.text() || key.is_none() || key.is_undefined()) return;
   if (!key.is_sequence(SequenceKind::tuple)) {
     meter.refuse(type_name(key) + " cannot be the key of a dict");
   }
