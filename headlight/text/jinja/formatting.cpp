@@ -25,6 +25,7 @@ struct Field {
   bool is_alternate = false;
   int64_t width = 0;
   std::optional<int64_t> precision = {};
+  size_t least_digits = 0;  // of a whole number, zeros before it
   char type = '\0';
 };
 
@@ -36,7 +37,7 @@ std::string real_digits(double value, int64_t precision) {
 }
 
 std::string with_commas(const std::string& digits) {
-  const size_t whole = std::min(digits.find('.'), digits.size());
+  const size_t whole = std::min(digits.find_first_not_of("0123456789"), digits.size());
   std::string result;
   for (size_t i = 0; i < digits.size(); ++i) {
     if (i > 0 && i < whole && (whole - i) % 3 == 0) result += ',';
@@ -79,7 +80,7 @@ std::string digits_of(const Value& value, const Field& field, Meter& meter) {
 MarkedText padded(const MarkedText& text, std::string_view sign, const Field& field, Meter& meter) {
   const int64_t length =
       letters_before(text.bytes, text.bytes.size()) + static_cast<int64_t>(sign.size());
-  const int64_t room = std::max<int64_t>(0, std::min(field.width, kMostWidth) - length);
+  const int64_t room = std::max<int64_t>(0, field.width - length);
   meter.make(static_cast<size_t>(room) * field.fill.size() + text.bytes.size());
   const int64_t left = field.align == '<' ? 0 : field.align == '^' ? room / 2 : room;
   const auto fill = [&](int64_t count) {
@@ -96,10 +97,17 @@ MarkedText padded(const MarkedText& text, std::string_view sign, const Field& fi
 
 MarkedText number_text(const Value& value, Field field, Meter& meter) {
   std::string digits = digits_of(value, field, meter);
+  if (digits.size() < field.least_digits) {
+    digits.insert(0, field.least_digits - digits.size(), '0');
+  }
   if (field.has_commas) digits = with_commas(digits);
   const bool is_negative = value.real() ? std::signbit(*value.real()) : value.whole() < 0;
   const std::string sign = is_negative ? "-" : field.sign == '-' ? "" : std::string(1, field.sign);
-  if (field.align == '\0') field.align = '>';
+  if (field.align == '\0') field.align = field.fill == "0" ? '=' : '>';
+  const auto length = static_cast<int64_t>(digits.size() + sign.size());
+  if (field.has_commas && field.fill == "0" && field.align == '=' && length < field.width) {
+    meter.refuse("zeros before a number with commas are not supported");
+  }
   return padded({digits}, sign, field, meter);
 }
 
@@ -137,9 +145,8 @@ class Form {
   }
   int64_t number(int64_t most) {
     int64_t value = 0;
-    while (letter() >= '0' && letter() <= '9') {
-      value = std::min(most, value * 10 + (letter() - '0'));
-      ++at_;
+    for (; letter() >= '0' && letter() <= '9'; ++at_) {
+      value = meter_.up_to(most, value * 10 + (letter() - '0'));
     }
     return value;
   }
@@ -180,7 +187,7 @@ class PercentForm : public Form {
       if (skip('-')) field.align = '<', goes_on = true;
       if (skip('0')) field.fill = "0", goes_on = true;
       if (skip('+')) field.sign = '+', goes_on = true;
-      if (skip(' ')) field.sign = ' ', goes_on = true;
+      if (skip(' ')) field.sign = field.sign == '+' ? '+' : ' ', goes_on = true;
     }
     if (field.fill == "0") field.align = field.align == '<' ? '<' : '=';
     if (field.align == '<') field.fill = " ";
@@ -212,7 +219,10 @@ class PercentForm : public Form {
       if (!(std::abs(*value.real()) < 9e18)) meter_.refuse("a number is too large for %d");
       return write_value(Value(static_cast<int64_t>(*value.real())), field);
     }
-    if (field.type == 'd') field.precision.reset();
+    if (field.type == 'd') {
+      field.least_digits = static_cast<size_t>(field.precision.value_or(0));
+      field.precision.reset();
+    }
     result_.append(number_text(value, field, meter_));
   }
 
@@ -257,14 +267,15 @@ class BraceForm : public Form {
       value = Value(conversion == 's' ? text_of(value, meter_) : representation(value, meter_));
     }
     Field field;
-    const bool has_field = skip(':');
-    if (has_field) field = read_field();
+    const size_t before = at_;
+    if (skip(':')) field = read_field();
+    const bool has_field = at_ > before + 1;
     if (!skip('}')) meter_.refuse("format: a field does not end, or has a form that is none");
     if (value.is_number() && !value.boolean() && field.type != 's') {
       result_.append(number_text(value, field, meter_));
-    } else if (has_field && !value.text() && field.width > 0) {
+    } else if (has_field && !value.text()) {
       meter_.refuse("format: a width for " + type_name(value) + " is not supported");
-    } else if (field.type != '\0' && field.type != 's') {
+    } else if ((field.type != '\0' && field.type != 's') || field.align == '=') {
       meter_.refuse("format: a form that does not fit " + type_name(value));
     } else {
       result_.append(plain_text(text_of(value, meter_), field, meter_));
@@ -294,9 +305,11 @@ class BraceForm : public Form {
     Field field;
     const std::string_view rest = std::string_view(text_.bytes).substr(at_);
     const size_t first = rest.empty() ? 0 : code_point_at(rest, 0).length;
+    bool has_fill = false;
     if (first > 0 && first < rest.size() && is_align(rest[first])) {
       field.fill = rest.substr(0, first);
       field.align = rest[first];
+      has_fill = true;
       at_ += first + 1;
     } else if (is_align(letter())) {
       field.align = letter();
@@ -306,10 +319,7 @@ class BraceForm : public Form {
       field.sign = letter();
       ++at_;
     }
-    if (skip('0') && field.align == '\0') {
-      field.fill = "0";
-      field.align = '=';
-    }
+    if (!has_fill && skip('0')) field.fill = "0";
     field.width = number(kMostWidth);
     field.has_commas = skip(',');
     if (skip('.')) field.precision = number(kMostPrecision);

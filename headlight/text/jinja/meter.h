@@ -29,6 +29,13 @@ class Meter {
   const std::string& name() const { return name_; }
   [[noreturn]] void refuse(std::string_view why) const { refuse_template(name_, line_, why); }
 
+  // A width or the like that a template asks for, where there is a most.
+  int64_t up_to(int64_t most, int64_t asked) const {
+    if (asked > most)
+      refuse("more than " + std::to_string(most) + " letters of room are asked for");
+    return asked;
+  }
+
   void step(int64_t count = 1) {
     left_.steps -= count;
     if (left_.steps < 0) refuse("takes too many steps; does a loop not end?");

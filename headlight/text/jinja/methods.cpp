@@ -215,7 +215,7 @@ Value justify(const MethodCall& call, Given given) {
   constexpr int64_t kMostWidth = 1'000'000;
   const Bound bound(std::move(given), call.name, {"width", "fillchar"}, call.meter);
   bound.needed(0);
-  const int64_t width = std::min(bound.integer(0, 0), kMostWidth);
+  const int64_t width = call.meter.up_to(kMostWidth, bound.integer(0, 0));
   const MarkedText fill = bound[1] ? bound.marked(1) : MarkedText{" "};
   call.meter.make(fill.bytes.size() + call.text.bytes.size());
   if (letters_before(fill.bytes, fill.bytes.size()) != 1) {
@@ -238,7 +238,7 @@ Value fill_zeros(const MethodCall& call, Given given) {
   constexpr int64_t kMostWidth = 1'000'000;
   const Bound bound(std::move(given), call.name, {"width"}, call.meter);
   bound.needed(0);
-  const int64_t width = std::min(bound.integer(0, 0), kMostWidth);
+  const int64_t width = call.meter.up_to(kMostWidth, bound.integer(0, 0));
   call.meter.make(call.text.bytes.size());
   const int64_t room = width - letters_before(call.text.bytes, call.text.bytes.size());
   if (room <= 0) return call.made(call.text);

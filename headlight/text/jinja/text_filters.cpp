@@ -89,8 +89,8 @@ Value indent(Render& render, const Value& value, Given given) {
   if (bound[0] && bound[0]->text()) {
     space = *bound[0]->text();
   } else if (bound[0]) {
-    space = {std::string(
-        static_cast<size_t>(std::clamp<int64_t>(bound.integer(0, 4), 0, kMostWidth)), ' ')};
+    const int64_t width = meter.up_to(kMostWidth, bound.integer(0, 4));
+    space = {std::string(static_cast<size_t>(std::max<int64_t>(0, width)), ' ')};
   }
   MarkedText whole = *value.text();
   const std::vector<MarkedText> lines = lines_of(whole.append("\n"), false, meter);
@@ -110,7 +110,7 @@ Value center(Render& render, const Value& value, Given given) {
   Meter& meter = render.meter();
   const Bound bound(std::move(given), "center", {"width"}, meter);
   const String text = string_of(value, meter);
-  const int64_t width = std::min(bound.integer(0, 80), kMostWidth);
+  const int64_t width = meter.up_to(kMostWidth, bound.integer(0, 80));
   const int64_t room = std::max<int64_t>(0, width - length_of(Value(text.text), meter));
   // As Python shares what is odd.
   const int64_t left = room / 2 + (room & width & 1);
@@ -159,10 +159,13 @@ Value to_json(Render& render, const Value& value, Given given) {
   if (bound[1] && !bound[1]->is_none()) {
     style.has_indent = true;
     style.between = {","};
-    style.indent = bound[1]->text() ? bound[1]->text()->bytes.substr(0, kMostIndent)
-                                    : std::string(static_cast<size_t>(std::clamp<int64_t>(
-                                                      bound.integer(1, 0), 0, kMostIndent)),
-                                                  ' ');
+    if (const MarkedText* text = bound[1]->text()) {
+      meter.up_to(kMostIndent, static_cast<int64_t>(text->bytes.size()));
+      style.indent = text->bytes;
+    } else {
+      const int64_t width = meter.up_to(kMostIndent, bound.integer(1, 0));
+      style.indent.assign(static_cast<size_t>(std::max<int64_t>(0, width)), ' ');
+    }
   }
   if (bound[2] && !bound[2]->is_none()) read_separators(*bound[2], style, meter);
   return Value(json_text(value, style, meter));
