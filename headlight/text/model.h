@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "headlight/io/io.h"
+#include "headlight/text/trie.h"
 #include "headlight/text/unigram_table.h"
 #include "headlight/text/vocabulary.h"
 
@@ -64,8 +65,17 @@ class WordPiece : public Model {
   std::string_view kind() const override { return "wordpiece"; }
 
  private:
+  struct Found {
+    int64_t id;
+    size_t bytes;  // of the piece
+  };
+  // The longest token at this place of the piece.
+  std::optional<Found> longest_at(std::string_view piece, size_t begin) const;
+
   Settings settings_;
   int64_t unknown_ = 0;
+  Trie tokens_;
+  int32_t continued_ = Trie::kNone;  // the prefix among the tokens' beginnings
 };
 
 // BPE: characters, or bytes, of which the pair that stands first in the list of merges becomes one

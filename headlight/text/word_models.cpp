@@ -5,6 +5,29 @@
 #include "headlight/text/unicode.h"
 
 namespace headlight::text {
+namespace {
+
+bool is_start(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
+Trie plain_tokens(const Vocabulary& vocabulary, const std::string& name) {
+  std::vector<std::pair<std::string_view, int32_t>> texts;
+  for (int64_t id = 0; id < vocabulary.size(); ++id) {
+    const std::string& token = vocabulary.token(id);
+    if (token.empty() || !vocabulary.is_plain(id)) continue;
+    texts.emplace_back(token, static_cast<int32_t>(id));
+  }
+  return {std::move(texts), name};
+}
+
+int32_t node_of(const Trie& tokens, std::string_view beginning) {
+  int32_t node = Trie::kRoot;
+  for (const char byte : beginning) {
+    if (node != Trie::kNone) node = tokens.child(node, byte);
+  }
+  return node;
+}
+
+}  // namespace
 
 int64_t unknown_id(std::optional<int64_t> unknown, std::string_view piece) {
   if (unknown) return *unknown;
@@ -25,7 +48,9 @@ io::Json::Object WordLevel::json(const Vocabulary&) const {
 }
 
 WordPiece::WordPiece(const Vocabulary& vocabulary, Settings settings, const std::string& name)
-    : settings_(std::move(settings)) {
+    : settings_(std::move(settings)),
+      tokens_(plain_tokens(vocabulary, name)),
+      continued_(node_of(tokens_, settings_.prefix)) {
   const std::optional<int64_t> unknown = vocabulary.find(settings_.unknown);
   if (!unknown) {
     refuse_tokenizer(name, "the unknown token " + io::in_quotes(settings_.unknown) + " has no id");
@@ -33,24 +58,27 @@ WordPiece::WordPiece(const Vocabulary& vocabulary, Settings settings, const std:
   unknown_ = *unknown;
 }
 
-void WordPiece::encode(const Vocabulary& vocabulary, std::string_view piece, Ids& ids) const {
+std::optional<WordPiece::Found> WordPiece::longest_at(std::string_view piece, size_t begin) const {
+  std::optional<Found> longest;
+  int32_t node = begin == 0 ? Trie::kRoot : continued_;
+  for (size_t at = begin; at < piece.size() && node != Trie::kNone;) {
+    node = tokens_.child(node, piece[at++]);
+    const int32_t id = node == Trie::kNone ? Trie::kNone : tokens_.value(node);
+    if (id == Trie::kNone || (at < piece.size() && !is_start(piece[at]))) continue;
+    longest = {.id = id, .bytes = at - begin};
+  }
+  return longest;
+}
+
+void WordPiece::encode(const Vocabulary&, std::string_view piece, Ids& ids) const {
   const size_t before = ids.size();
-  const auto is_start = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
   bool is_known = std::ranges::count_if(piece, is_start) <= settings_.longest_piece;
-  std::string token;
   for (size_t begin = 0; begin < piece.size() && is_known;) {
-    token.assign(begin == 0 ? "" : settings_.prefix);
-    const size_t prefix = token.size();
-    token += piece.substr(begin, vocabulary.longest_token());
-    std::optional<int64_t> id;
-    while (token.size() > prefix && !(id = vocabulary.find_plain(token))) {
-      do token.pop_back();
-      while (token.size() > prefix && begin + token.size() - prefix < piece.size() &&
-             !is_start(piece[begin + token.size() - prefix]));
-    }
-    is_known = id.has_value();
-    if (is_known) ids.push_back(*id);
-    begin += token.size() - prefix;
+    const std::optional<Found> token = longest_at(piece, begin);
+    is_known = token.has_value();
+    if (!token) break;
+    ids.push_back(token->id);
+    begin += token->bytes;
   }
   if (is_known) return;
   ids.resize(before);

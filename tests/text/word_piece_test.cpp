@@ -71,5 +71,27 @@ TEST(WordPiece, of_more_than_a_hundred_code_points_is_unknown) {
   EXPECT_EQ(tokenizer.encode(std::string(101, 's')), (Ids{1}));
 }
 
+// The words "a", "##a" and those given, of any length.
+Tokenizer long_word_pieces(const std::string& tokens) {
+  const test::TemporaryFolder folder;
+  folder.put("tokenizer.json", R"({"model": {"type": "WordPiece", "unk_token": "[UNK]",
+      "max_input_chars_per_word": 1000000000, "vocab": {"[UNK]": 0, "a": 1, "##a": 2, )" +
+                                   tokens + "}}}");
+  return load_tokenizer(base::real_files(), folder.path());
+}
+
+TEST(WordPiece, of_long_tokens_that_nearly_fit_takes_few_steps) {
+  const std::string a(7'000, 'a');
+  const Tokenizer tokenizer = long_word_pieces("\"" + a + "b\": 3, \"##" + a + "b\": 4");
+  EXPECT_EQ(tokenizer.encode(std::string(20'000, 'a')).size(), 20'000u);
+  EXPECT_EQ(tokenizer.encode(a + "ba" + a + "b"), (Ids{3, 2, 4}));
+}
+
+TEST(WordPiece, has_tokens_of_8000_bytes_at_most) {
+  EXPECT_TRUE(io::error_of([] {
+                long_word_pieces("\"" + std::string(8'001, 'b') + "\": 3");
+              }).ends_with("a token has 8001 bytes, at most 8000 are read"));
+}
+
 }  // namespace
 }  // namespace headlight::text
