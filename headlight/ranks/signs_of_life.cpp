@@ -130,9 +130,12 @@ bool Messenger::is_alive(int other, Clock::time_point now) const {
   return has_answered(other) || process_of(other, now) == ProcessState::running;
 }
 
+// Who counts as gone does not tell, even where it comes back: a launcher that ends all ranks lets a
+// stopped one go on first.
 bool Messenger::is_lowest_alive(Clock::time_point now) const {
   for (int other = 0; other < rank_; ++other) {
-    if (is_alive(other, now)) return false;
+    const bool counts_as_gone = fault_ && fault_->lost == other;
+    if (!counts_as_gone && is_alive(other, now)) return false;
   }
   return true;
 }

@@ -326,6 +326,25 @@ TEST(Messenger, who_was_stopped_for_too_long_leaves_the_telling_to_the_others) {
   }
 }
 
+// The highest rank notices first; when the others have asked once more, the first one runs again.
+TEST(Messenger, who_counts_as_gone_and_comes_back_is_not_left_to_tell) {
+  const StoppedProcess stopped;
+  Ranks ranks(4, 60s);
+  for (auto& messenger : ranks.messengers)
+    messenger->set_processes({own_process(), own_process(), own_process(), own_process()});
+  ranks.messengers[3]->set_processes({stopped.name()});
+  ranks.messengers[3]->set_timeout(1s);
+  ranks.network.stop(0);
+  ranks.wait_for(3);
+  ranks.network.go_on();
+  ranks.wait_for(4);
+  ASSERT_EQ(ranks.heard.faults.size(), 4U);
+  for (const auto& [rank, fault] : ranks.heard.faults) {
+    EXPECT_NE(fault.text.find("rank 0): has given no sign of life"), std::string::npos);
+    EXPECT_EQ(fault.is_told_here, rank == 1) << rank;
+  }
+}
+
 TEST(Messenger, all_that_were_stopped_together_go_on) {
   Ranks ranks(4, 1s);
   for (int rank = 0; rank < 4; ++rank) ranks.network.stop(rank);

@@ -296,6 +296,15 @@ TEST_F(LongSignalledRanks, save_when_one_of_them_is_told_to_end) {
   }
 }
 
+// The launcher lets it go on before it ends all: then it still counts as gone.
+TEST_F(LongSignalledRanks, that_stop_for_good_are_told_by_the_lowest_of_the_others) {
+  const ProcessRun run = run_until([](LaunchedRanks& all) { return all.signal_rank(0, SIGSTOP); });
+  EXPECT_EQ(run.code, 1) << run.errors;
+  expect_told(run, 0);
+  EXPECT_NE(run.errors.find("has given no sign of life"), std::string::npos) << run.errors;
+  expect_goes_on_from_there();
+}
+
 class RanksWithoutRoom : public FaultsOfRanks {
  protected:
   void SetUp() override {
