@@ -204,8 +204,11 @@ EncoderDesign albert_design(const BertKinConfig& config) {
                                             .bias = "predictions.bias",
                                             .layer_bias = "predictions.decoder.bias"};
   }
+  // Divided as the published code divides: elsewhere a layer may fall into the group before.
+  const double layers_of_group = static_cast<double>(config.num_hidden_layers) /
+                                 static_cast<double>(config.num_hidden_groups);
   for (int64_t step = 0; step < config.num_hidden_layers; ++step) {
-    const int64_t group = step * config.num_hidden_groups / config.num_hidden_layers;
+    const auto group = static_cast<int64_t>(static_cast<double>(step) / layers_of_group);
     for (int64_t inner = 0; inner < config.inner_group_num; ++inner) {
       const std::string stem = prefix + "encoder.albert_layer_groups." + std::to_string(group) +
                                ".albert_layers." + std::to_string(inner) + ".";

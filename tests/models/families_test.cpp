@@ -74,6 +74,15 @@ TEST_F(FamilyTest, layers_that_share_their_weights_lose_no_head) {
   EXPECT_EQ(model->attentions()[2]->options().place, "encoder.2.self");
 }
 
+// The quotient of the published code: 9 / (18 / 14) is just below 7 in floating point.
+TEST_F(FamilyTest, layers_of_albert_fall_into_the_groups_of_the_published_code) {
+  const EncoderDesign design = albert_design({.num_hidden_layers = 18, .num_hidden_groups = 14});
+  ASSERT_EQ(design.shared.size(), 18u);
+  EXPECT_EQ(design.shared[8], 8u);
+  EXPECT_EQ(design.shared[9], 8u);
+  EXPECT_EQ(design.shared[10], 10u);
+}
+
 class RandomFamily : public FamilyTest, public testing::WithParamInterface<std::string> {
  protected:
   static constexpr int kModels = 20;
