@@ -2,6 +2,7 @@
 #include "apps/cli/program/program.h"
 #include "apps/cli/program/terminal.h"
 #include "headlight/io/io.h"
+#include "headlight/models/models.h"
 #include "headlight/recipes/recipes.h"
 
 namespace headlight::cli {
@@ -35,6 +36,7 @@ void run_convert(Session& session) {
     throw base::Error(base::ErrorKind::usage, "--to", "",
                       "is missing: a folder to write, e.g. `headlight convert MODEL --to folder`");
   }
+  if (arguments.has("as")) arguments.choice("as", models::known_architectures().types());
   recipes::check_new_folder(session.files, *folder, "--to");
   const recipes::ConvertedModel converted =
       recipes::convert_model(session.files, load_model(session), *folder, arguments.text("as"));

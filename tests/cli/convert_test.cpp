@@ -137,6 +137,9 @@ TEST_F(Convert, refuses_what_it_cannot_write) {
   expect_one_line(
       run_program({"convert", folder_ / "gpt", "--to", folder_ / "new", "--as", "marian"}), 3,
       R"(is a gpt2 and cannot be written as "marian")");
+  expect_one_line(
+      run_program({"convert", folder_ / "gpt", "--to", folder_ / "new", "--as", "marien"}), 2,
+      "the nearest is marian");
   expect_one_line(run_program({"convert", folder_ / "none", "--to", folder_ / "new"}), 3,
                   "there is no such file or folder");
   folder_.put("gpt/model.safetensors", "x");
