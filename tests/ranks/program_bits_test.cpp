@@ -97,6 +97,13 @@ TEST_F(BitsOnRanks, are_those_of_the_command_that_the_start_names) {
   EXPECT_TRUE(command.starts_with("headlight train ")) << command;
 }
 
+TEST_F(BitsOnRanks, are_those_of_the_command_that_the_start_names_where_options_have_an_end) {
+  const ProcessRun run =
+      run_on(2, small_reverser() + Words{"--json"} + into(folder_ / "ranks") + Words{"--"});
+  const std::string command = expect_same_bits_of_named_command(run, 8);
+  EXPECT_TRUE(command.ends_with(" --shards 8 --")) << command;
+}
+
 // A shell does not know what mpirun has set for the ranks.
 TEST_F(BitsOnRanks, are_those_of_the_command_that_the_start_names_with_variables) {
   const ProcessRun run = run_ranks(

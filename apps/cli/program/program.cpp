@@ -399,9 +399,14 @@ ranks::Group* group_of(const Session& session) {
 }
 
 std::string typed_again(std::string_view more) {
+  // Behind "--" there are no options.
+  const auto end = std::ranges::find(started_with, "--");
   std::string command = program_name();
-  for (const std::string& word : started_with) command += " " + narrate::shell_quoted(word);
-  return command + (more.empty() ? "" : " ") + std::string(more);
+  const auto add = [&](const std::string& word) { command += " " + narrate::shell_quoted(word); };
+  std::for_each(started_with.begin(), end, add);
+  if (!more.empty()) command.append(" ").append(more);
+  std::for_each(end, started_with.end(), add);
+  return command;
 }
 
 int run_program(int argc, char** argv) {

@@ -104,7 +104,7 @@ ranks::Group* group_of(const Session& session);
 // Of commands that run on several ranks.
 inline constexpr Option kRankTimeout = {
     "rank-timeout", "SECONDS", "several ranks: without a sign of life one is gone (default: 60)"};
-// The words that the program was started with, as one types them, and more.
+// The words that the program was started with, as one types them, and more options.
 std::string typed_again(std::string_view more);
 
 // Never throws; returns the exit code.
