@@ -15,9 +15,9 @@ constexpr std::string_view kConvertExamples =
       the same of one file, with its config.json beside it
   headlight convert model.Q4_K_M.gguf --to folder
       a GGUF file as config.json, model.safetensors, tokenizer.json and chat_template.jinja
-  headlight convert thrones --to thrones
+  headlight convert thrones --to opened
       a model that comes with the program, to open elsewhere
-  headlight convert thrones --to thrones --as marian
+  headlight convert thrones --to opened-marian --as marian
       a translator trained here, as other programs open it; where its switches do not allow that, the one is named
 
 The tokenizer, the chat template and settings for generating and for sentence vectors are copied. Numbers that are stored as float16 or

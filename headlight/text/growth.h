@@ -10,9 +10,8 @@ namespace headlight::text {
 // Throws Error(bad_input) when a text has more bytes than that.
 inline void check_growth(const std::string& text, size_t longest) {
   if (text.size() <= longest) return;
-  throw base::Error(
-      base::ErrorKind::bad_input, "text", "",
-      "the tokenizer's normalizer makes more than " + std::to_string(longest) + " bytes of it");
+  throw base::Error(base::ErrorKind::bad_input, "text", "",
+                    "the tokenizer makes more than " + std::to_string(longest) + " bytes of it");
 }
 
 }  // namespace headlight::text
