@@ -205,8 +205,8 @@ EncoderDesign albert_design(const BertKinConfig& config) {
                                             .layer_bias = "predictions.decoder.bias"};
   }
   // Divided as the published code divides: elsewhere a layer may fall into the group before.
-  const double layers_of_group = static_cast<double>(config.num_hidden_layers) /
-                                 static_cast<double>(config.num_hidden_groups);
+  const double layers_of_group =
+      static_cast<double>(config.num_hidden_layers) / static_cast<double>(config.num_hidden_groups);
   for (int64_t step = 0; step < config.num_hidden_layers; ++step) {
     const auto group = static_cast<int64_t>(static_cast<double>(step) / layers_of_group);
     for (int64_t inner = 0; inner < config.inner_group_num; ++inner) {

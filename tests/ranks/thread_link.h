@@ -115,10 +115,15 @@ class ThreadLink : public Link {
   std::map<Request, int> senders_;
 };
 
-// Runs work(group) on `count` ranks at once; throws what the lowest rank that failed threw.
+// Runs work(group) on `count` ranks at once; throws what the first rank that failed threw.
 inline void run_on_threads(int count, const std::function<void(Group&)>& work) {
   ThreadNetwork network(count);
-  std::vector<std::exception_ptr> errors(static_cast<size_t>(count));
+  std::mutex mutex;
+  std::exception_ptr first_error;  // others may hear of it as their own
+  const auto keep_error = [&] {
+    const std::lock_guard lock(mutex);
+    if (!first_error) first_error = std::current_exception();
+  };
   std::vector<std::thread> threads;
   for (int rank = 0; rank < count; ++rank) {
     threads.emplace_back([&, rank] {
@@ -129,19 +134,16 @@ inline void run_on_threads(int count, const std::function<void(Group&)>& work) {
           work(group);
           static_cast<void>(messenger.leave());
         } catch (const std::exception& error) {
-          errors[static_cast<size_t>(rank)] = std::current_exception();
+          keep_error();
           messenger.fail(error.what(), 1);
         }
       } catch (...) {
-        if (!errors[static_cast<size_t>(rank)])
-          errors[static_cast<size_t>(rank)] = std::current_exception();
+        keep_error();
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  if (first_error) std::rethrow_exception(first_error);
 }
 
 }  // namespace headlight::ranks
