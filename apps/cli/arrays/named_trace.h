@@ -14,8 +14,8 @@ namespace headlight::cli {
 
 // What is to be kept of one tensor: "decoder.0.self.head.2.weights[3,5]".
 struct NamedSelection {
-  std::string place;
-  std::vector<int64_t> index;  // along the last axes; none: all of it
+  std::string place = {};
+  std::vector<int64_t> index = {};  // along the last axes; none: all of it
 };
 // By what was typed.
 using NamedSelections = std::map<std::string, NamedSelection>;
