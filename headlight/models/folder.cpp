@@ -234,7 +234,7 @@ nn::StoredState stored_state(const io::StoredTensors& tensors) {
 
 std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& place,
                                   const Registry& registry, std::vector<std::string>* notes,
-                                  bool packed) {
+                                  bool packed, int threads) {
   const ModelSource source = open_source(files, place, registry, notes);
   const auto& [path, config, tensors, architecture, is_gguf] = source;
   const ModelPlan plan = architecture->read(config, path, tensors);
@@ -249,8 +249,8 @@ std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& pl
   model = untied_model(files, path, plan, std::move(model), tensors, notes, packed);
   // They have been compared.
   for (const Model::TiedCopy& copy : model->tied_copies()) state.erase(copy.name);
-  base::ThreadPool threads;
-  const nn::LoadOptions options{.threads = &threads, .packed = packed};
+  base::ThreadPool pool(threads > 0 ? threads : base::ThreadPool::available_cores());
+  const nn::LoadOptions options{.threads = &pool, .packed = packed};
   check_running_memory(files, path, nn::loaded_bytes(model->parameters(), state, options), plan);
   model->load_state(state, where, options);
   return model;

@@ -20,9 +20,11 @@ namespace headlight::models {
 // Error(out_of_memory) when the weights do not fit into what is free; both before anything large is
 // read or allocated. `notes`, when given, gets a line for what a user should know of how the folder
 // was read. `packed`, as nn::LoadOptions has it: for a model that is only run.
+// `threads` read the numbers; 0: one for each core.
 std::unique_ptr<Model> load_model(base::FileSystem& files, const std::string& place,
                                   const Registry& registry = known_architectures(),
-                                  std::vector<std::string>* notes = nullptr, bool packed = false);
+                                  std::vector<std::string>* notes = nullptr, bool packed = false,
+                                  int threads = 0);
 
 // What is known of a model, a place as load_model() takes it, from configuration and headers.
 struct Prospect {

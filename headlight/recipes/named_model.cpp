@@ -54,7 +54,8 @@ std::vector<std::string> model_file_names(base::FileSystem& files, const std::st
   return names;
 }
 
-LoadedModel load_named_model(base::FileSystem& files, const std::string& name, bool packed) {
+LoadedModel load_named_model(base::FileSystem& files, const std::string& name, bool packed,
+                             int threads) {
   const std::string place = model_place(files, name);
   LoadedModel loaded{.folder = model_folder(files, name), .model = {}};
   if (place != loaded.folder) loaded.weights = place;
@@ -62,8 +63,8 @@ LoadedModel load_named_model(base::FileSystem& files, const std::string& name, b
     loaded.tokenizer = std::async(
         [&files, folder = loaded.folder] { return text::find_tokenizer(files, folder); });
   }
-  loaded.model =
-      models::load_model(files, place, models::known_architectures(), &loaded.notes, packed);
+  loaded.model = models::load_model(files, place, models::known_architectures(), &loaded.notes,
+                                    packed, threads);
   return loaded;
 }
 

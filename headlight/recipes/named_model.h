@@ -24,7 +24,8 @@ struct LoadedModel {
 
 // `name`: as model_place() takes it. `packed`, as models::load_model() takes it, is for a model
 // that is only run; its tokenizer is then read at the same time. Throws Error(bad_input).
-LoadedModel load_named_model(base::FileSystem& files, const std::string& name, bool packed = false);
+LoadedModel load_named_model(base::FileSystem& files, const std::string& name, bool packed = false,
+                             int threads = 0);
 
 // Names that a folder's model, tokenizer or run is read from, whether or not there are such files;
 // those of its shards too. Other files may stand beside them, an output for instance.

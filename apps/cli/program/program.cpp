@@ -361,7 +361,7 @@ Ending ending_of(const std::exception_ptr& thrown) {
 recipes::LoadedModel read_model(const Session& session, const std::string& name, bool packed) {
   const Progress progress(session, command_text(session, "command.progress.reading",
                                                 {{"name", narrate::visible(name)}}));
-  return recipes::load_named_model(session.files, name, packed);
+  return recipes::load_named_model(session.files, name, packed, session.threads);
 }
 
 recipes::LoadedModel read_operand(const Session& session, std::string_view operand, bool packed) {
