@@ -212,6 +212,20 @@ TEST_P(AtATerminal, tables_of_measurements_fit) {
   EXPECT_TRUE(has_row(terminal, "GFLOP/s")) << terminal.screen().text();
 }
 
+TEST(Matrices, have_as_many_columns_as_the_terminal_has_room_for) {
+  const TemporaryFolder folder;
+  const std::string row = "[10,-2,3,4,5,6,7,8,9,10,11,12]";
+  const std::string query = folder.put("q.json", "[" + row + "," + row + "]");
+  Terminal terminal({"attend", "--query", query}, {.columns = 80});
+  EXPECT_EQ(terminal.finish(), 0) << terminal.screen().text();
+  expect_fits(terminal);
+  EXPECT_TRUE(has_row(terminal, "10.0000  -2.0000   3.0000      ...  10.0000"))
+      << terminal.screen().text();
+  EXPECT_TRUE(has_row(terminal, "(abbreviated: --out FILE")) << terminal.screen().text();
+  EXPECT_NE(run_program({"attend", "--query", query}).output.find("7.0000"), std::string::npos)
+      << "programs read all of them";
+}
+
 // What takes longer than a second says so, whatever the command.
 TEST(LongWork, of_every_command_is_told) {
   const TemporaryFolder folder;

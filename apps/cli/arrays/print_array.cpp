@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "apps/cli/program/terminal.h"
 #include "headlight/narrate/narrate.h"
 
 namespace headlight::cli {
@@ -18,6 +19,7 @@ using narrate::shown_indices;
 constexpr int64_t kPrintedRows = 16;
 constexpr int64_t kPrintedColumns = 12;
 constexpr int64_t kPrintedMatrices = 8;
+constexpr int64_t kBetweenCells = 2;
 
 std::vector<int64_t> both_ends(int64_t count, int64_t most) {
   return shown_indices(count, most, most / 2 - 1, most / 2 - 1);
@@ -37,12 +39,16 @@ std::string cell_text(float number, std::chars_format format) {
   return std::string(buffer.data(), result.ptr);
 }
 
-std::chars_format format_for(const tensor::Tensor& array) {
+float largest_magnitude(const tensor::Tensor& array) {
   float largest = 0;
   for (int64_t i = 0; i < array.elements(); ++i) {
     const float magnitude = std::fabs(array.data<float>()[i]);
     if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
   }
+  return largest;
+}
+
+std::chars_format format_for(float largest) {
   const bool is_plain = largest == 0 || (largest >= 1e-2F && largest < 1e6F);
   return is_plain ? std::chars_format::fixed : std::chars_format::scientific;
 }
@@ -61,10 +67,18 @@ std::string matrix_text(const Matrix& matrix, const std::vector<int64_t>& rows,
   }
   std::string text;
   for (const std::vector<std::string>& line : lines) {
-    for (const std::string& cell : line) text.append(2 + width - cell.size(), ' ').append(cell);
+    for (const std::string& cell : line)
+      text.append(kBetweenCells + width - cell.size(), ' ').append(cell);
     text += '\n';
   }
   return text;
+}
+
+// As many as the terminal has room for; a few in any case.
+int64_t most_columns(float largest, std::chars_format format) {
+  constexpr int64_t kFewestColumns = 4;
+  const auto width = static_cast<int64_t>(cell_text(-largest, format).size()) + kBetweenCells;
+  return std::clamp(columns_of_table() / width, kFewestColumns, kPrintedColumns);
 }
 
 // "[1, 0]" of matrix number `index` among those of `shape`'s first axes.
@@ -86,9 +100,10 @@ std::string array_text(const std::string& name, const tensor::Tensor& array,
   const int64_t width = array.size(-1);
   int64_t matrices = 1;
   for (int axis = 0; axis < array.rank() - 2; ++axis) matrices *= array.size(axis);
-  const bool is_whole =
-      height <= kPrintedRows && width <= kPrintedColumns && matrices <= kPrintedMatrices;
-  const std::chars_format format = format_for(array);
+  const float largest = largest_magnitude(array);
+  const std::chars_format format = format_for(largest);
+  const int64_t columns = most_columns(largest, format);
+  const bool is_whole = height <= kPrintedRows && width <= columns && matrices <= kPrintedMatrices;
   std::string text = name + " " + array.shape().text();
   text +=
       is_whole ? "\n" : "  (abbreviated: " + file_option + " FILE or --json gives every number)\n";
@@ -96,7 +111,7 @@ std::string array_text(const std::string& name, const tensor::Tensor& array,
     if (array.rank() > 2) text += index == kGap ? "...\n" : index_text(array.shape(), index) + "\n";
     if (index == kGap) continue;
     text += matrix_text({array.data<float>() + index * height * width, width},
-                        both_ends(height, kPrintedRows), both_ends(width, kPrintedColumns), format);
+                        both_ends(height, kPrintedRows), both_ends(width, columns), format);
   }
   return text;
 }
